@@ -1,0 +1,87 @@
+# Everything runs in .venv, built from the hashed lists in requirements/.
+
+PYTHON ?= python3
+UV ?= uv
+# Test processes. "logical" counts hardware threads; "auto" would count physical cores only.
+WORKERS ?= logical
+# Extra arguments, as in: make test PYTEST_ARGS="-k mondrian", make lock LOCK_ARGS=--upgrade
+PYTEST_ARGS ?=
+LOCK_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+CODE := $(wildcard src tests benchmarks experiments tools)
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
+	--python-version 3.11 $(LOCK_ARGS) pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types format bench reproduce lock build clean
+.DELETE_ON_ERROR:
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.runtime ## Publish, query and audit a small table in the terminal
+	@$(BIN)/sfumato demo
+
+test: lint types ## Lint, type check, then run every test
+	@echo "pytest"
+	@$(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev ## Check style and formatting with ruff
+	@echo "ruff check, ruff format --check"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "not formatted: run 'make format'" >&2; exit 1; }
+
+types: $(VENV)/.dev ## Check types with mypy
+	@echo "mypy $(CODE)"
+	@$(BIN)/mypy $(CODE)
+
+format: $(VENV)/.dev ## Rewrite the code in the house format
+	@$(BIN)/ruff check --fix --exit-zero --quiet .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.dev ## Measure speed against peers and physical limits
+	@$(BIN)/python -m benchmarks
+
+reproduce: $(VENV)/.runtime ## Regenerate the figures of the Mondrian paper
+	@$(BIN)/sfumato reproduce mondrian
+
+lock: ## Resolve the dependencies again into requirements/ (needs uv)
+	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv, or UV=path/to/uv" >&2; exit 1; }
+	@echo "locking requirements/dev.txt, requirements/runtime.txt"
+	@$(COMPILE) --all-extras --group dev --output-file requirements/dev.txt >/dev/null
+	@$(COMPILE) --extra plot --group build --constraint requirements/dev.txt \
+		--output-file requirements/runtime.txt >/dev/null
+
+build: $(VENV)/.runtime ## Build the wheel and the source archive into dist/
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build
+
+clean: ## Remove caches (Numba's too) and build products; keeps .venv
+	@echo "removing caches and build products"
+	@rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find $(CODE) -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# The environment. runtime.txt is resolved within dev.txt, so a development environment
+# serves every target, and a runtime environment grows into a development one.
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "sfumato needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml | $(VENV)/.created
+	@echo "installing requirements/runtime.txt"
+	@$(PIP) install --require-hashes -r requirements/runtime.txt
+	@$(PIP) install --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/.created
+	@echo "installing requirements/dev.txt"
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(PIP) install --no-build-isolation --no-deps -e .
+	@touch $@ $(VENV)/.runtime

@@ -1,0 +1,123 @@
+"""sfumato: publish personal microdata, or answer questions about it, without exposing anyone.
+
+The names below are the whole public face; each is imported when it is first used, so that
+``import sfumato`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.algorithms.mondrian import Mondrian
+    from sfumato.audits.inspection import assess, guess_schema, profile
+    from sfumato.audits.verify import verify
+    from sfumato.core.attribute import Attribute
+    from sfumato.core.boxes import Boxes
+    from sfumato.core.histograms import Histograms
+    from sfumato.core.microdata import Microdata
+    from sfumato.core.partition import Partition
+    from sfumato.core.schema import Schema
+    from sfumato.core.taxonomy import Taxonomy
+    from sfumato.io.schema_files import read_schema, read_taxonomies, write_schema
+    from sfumato.io.tables import read
+    from sfumato.metrics.information_loss import (
+        average_group_size,
+        discernibility,
+        iloss,
+        ncp,
+        perimeter,
+    )
+    from sfumato.models.anonymity import KAnonymity
+    from sfumato.models.closeness import TCloseness
+    from sfumato.models.diversity import (
+        DistinctLDiversity,
+        EntropyLDiversity,
+        LDiversity,
+        RecursiveLDiversity,
+    )
+    from sfumato.releases.generalized import GeneralizedTable
+    from sfumato.releases.load import load
+    from sfumato.verbs import publish
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "algorithms.mondrian": ("Mondrian",),
+    "audits.inspection": ("assess", "guess_schema", "profile"),
+    "audits.verify": ("verify",),
+    "core.attribute": ("Attribute",),
+    "core.boxes": ("Boxes",),
+    "core.histograms": ("Histograms",),
+    "core.microdata": ("Microdata",),
+    "core.partition": ("Partition",),
+    "core.schema": ("Schema",),
+    "core.taxonomy": ("Taxonomy",),
+    "io.schema_files": ("read_schema", "read_taxonomies", "write_schema"),
+    "io.tables": ("read",),
+    "metrics.information_loss": (
+        "average_group_size",
+        "discernibility",
+        "iloss",
+        "ncp",
+        "perimeter",
+    ),
+    "models.anonymity": ("KAnonymity",),
+    "models.closeness": ("TCloseness",),
+    "models.diversity": (
+        "DistinctLDiversity",
+        "EntropyLDiversity",
+        "LDiversity",
+        "RecursiveLDiversity",
+    ),
+    "releases.generalized": ("GeneralizedTable",),
+    "releases.load": ("load",),
+    "verbs": ("publish",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Attribute",
+    "Boxes",
+    "DistinctLDiversity",
+    "EntropyLDiversity",
+    "GeneralizedTable",
+    "Histograms",
+    "KAnonymity",
+    "LDiversity",
+    "Microdata",
+    "Mondrian",
+    "Partition",
+    "RecursiveLDiversity",
+    "Schema",
+    "TCloseness",
+    "Taxonomy",
+    "assess",
+    "average_group_size",
+    "discernibility",
+    "guess_schema",
+    "iloss",
+    "load",
+    "ncp",
+    "perimeter",
+    "profile",
+    "publish",
+    "read",
+    "read_schema",
+    "read_taxonomies",
+    "verify",
+    "write_schema",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    found = getattr(import_module(f"sfumato.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,1 @@
+"""Algorithms: a table and a privacy model in, a partition out."""

@@ -1,0 +1,36 @@
+"""What an algorithm is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.models.requirements import Requirement
+
+Progress: TypeAlias = Callable[[float], None]
+
+
+class Partitioner(Protocol):
+    """The seam: anything that divides a table into groups that meet the requirements."""
+
+    name: ClassVar[str]
+
+    def partition(
+        self,
+        table: Microdata,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        progress: Progress | None = None,
+    ) -> Partition:
+        """Divide the table; ``progress`` hears the share of rows that are settled."""
+        ...
+
+
+def describe(algorithm: Partitioner) -> dict[str, Any]:
+    """Name and options, as written in release.json."""
+    options = {field.name: getattr(algorithm, field.name) for field in fields(algorithm)}  # type: ignore[arg-type]
+    return {"name": algorithm.name, **options}

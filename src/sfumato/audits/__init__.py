@@ -1,0 +1,1 @@
+"""Audits: does a release keep its word, and what does a table risk before it is released?"""

@@ -1,0 +1,85 @@
+"""sfumato demo: the main job on a bundled table of invented patients."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+import click
+import pyarrow as pa
+
+from sfumato.algorithms.mondrian import Mondrian
+from sfumato.audits.inspection import assess
+from sfumato.audits.verify import verify
+from sfumato.cli import show
+from sfumato.cli.publish import summarize
+from sfumato.io.schema_files import read_schema
+from sfumato.io.tables import read, read_table
+from sfumato.models.anonymity import KAnonymity
+from sfumato.models.diversity import LDiversity
+from sfumato.verbs import publish
+
+K, L, SHOWN = 5, 3, 3
+
+
+@click.command()
+@click.option(
+    "-o",
+    "--output",
+    default="sfumato-demo",
+    show_default=True,
+    metavar="FOLDER",
+    help="Folder for the demo release; an earlier one is replaced.",
+)
+def demo(output: str) -> None:
+    """Read, assess, publish and verify a table of invented patients."""
+    page = show.console()
+    home = resources.files("sfumato") / "data"
+    with resources.as_file(home) as folder:
+        source, schema = folder / "patients.csv", read_schema(folder / "patients.toml")
+        raw, table = read_table(source), read(source, schema)
+    page.print(_sample("1. The table as the hospital has it (people invented)", raw))
+    risk = assess(table)
+    page.print(
+        f"Removing the names would not be enough: [bold]{risk.unique_rows / risk.rows:.0%}[/] of "
+        f"the patients are the only ones with their {', '.join(schema.quasi)}. Whoever has a "
+        "voter list finds their row, and reads the disease.\n"
+    )
+    release = publish(table, Mondrian(), KAnonymity(K) & LDiversity(L), labels="text")
+    page.print(_sample(f"2. Published with k = {K}, l = {L}", release.table))
+    page.print(
+        f"Every row now looks like at least {K - 1} others, and no disease makes up more than "
+        f"1/{L} of such a group.\n"
+    )
+    path = release.write(output, force=True)
+    summarize(release, path)
+    _explain(path)
+
+
+def _explain(path: Path) -> None:
+    """Verify the files just written, and say what the promise means and does not mean."""
+    page = show.console()
+    found = verify(path).require()
+    page.print(f"\n3. Verified from the files in {path}/ alone:")
+    for check in found.checks:
+        page.print(f"   kept: {check.statement}")
+    page.print(
+        f"\nWhat it means: an attacker who knows a person's age, sex and the rest narrows them "
+        f"down to a group, and guesses the disease right with a chance of at most 1/{L}.\n"
+        "What it does not mean: somebody who knows more than these columns, or who sees a second "
+        "release of the same people, may learn more."
+    )
+    page.print(f"\nThe result is in {path}/: {', '.join(sorted(p.name for p in path.iterdir()))}")
+
+
+def _sample(title: str, rows: pa.Table) -> object:
+    # a few rows from each third, so that several groups are seen
+    thirds = [rows.slice(part * rows.num_rows // 3, SHOWN) for part in range(3)]
+    shown = [
+        [_cell(value) for value in row.values()] for third in thirds for row in third.to_pylist()
+    ]
+    return show.table(title, rows.column_names, shown)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,87 @@
+"""Entry point: finds the command, and turns errors into one line and an exit code.
+
+Exit codes: 0 done, 1 a promise is broken, 2 bad use or bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+import sfumato
+from sfumato.errors import PromiseBroken, SfumatoError
+
+# A command's module is imported when it is called: --help must not wait for NumPy.
+_COMMANDS = {
+    "inspect": "Guess roles, show the risk and what could be promised.",
+    "publish": "Publish a table under a privacy model.",
+    "verify": "Check a release's promise from its files alone.",
+    "demo": "Everything on a bundled table, in seconds.",
+    "reproduce": "Run the experiments of a paper again.",
+}
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands by name and imports them on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command = getattr(import_module(f"sfumato.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(sfumato.__version__, prog_name="sfumato")
+def cli() -> None:
+    """Publish personal data without exposing anyone.
+
+    Start with: sfumato demo, or: sfumato inspect patients.csv
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        result: Any = cli.main(arguments, prog_name="sfumato", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _fail("interrupted; nothing half-written is left", 130)
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing half-written is left", 130)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except PromiseBroken as error:
+        return _fail(str(error), 1)
+    except SfumatoError as error:
+        return _fail(str(error), 2)
+    except BrokenPipeError:
+        # the reader of our output went away, as head does; say nothing, also at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        return _fail(error.strerror or str(error), 2)
+    except MemoryError:
+        return _fail("not enough memory for this table", 2)
+    return result if isinstance(result, int) else 0
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"sfumato: {' '.join(message.split())}", err=True)
+    return code

@@ -1,0 +1,132 @@
+"""sfumato reproduce: run the experiments of a paper again.
+
+The experiments are a package of their own beside sfumato; this file shows and stores what they
+return.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from sfumato.cli import show
+from sfumato.errors import MissingExtra
+from sfumato_experiments.figure import Figure
+from sfumato_experiments.paper import Options, Paper, find_paper, papers
+from sfumato_experiments.plot import draw
+
+_SEEDS, _QUICK_SEEDS = 5, 2
+_MARKS = {"yes": "[green]yes [/]", "no": "[red]no  [/]", "open": "[yellow]open[/]"}
+
+
+@click.command(epilog=f"Papers: {', '.join(papers())}.")
+@click.argument("paper", type=click.Choice(papers()), metavar="PAPER")
+@click.option(
+    "--figure",
+    "numbers",
+    multiple=True,
+    metavar="NUMBER",
+    help="This figure only; may be repeated.",
+)
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="FOLDER",
+    help="Where the real tables are; else SFUMATO_DATA, else generated stand-ins.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where files are written.  [default: reproduced/PAPER]",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Generated tables per point.  [default: {_SEEDS}, quick: {_QUICK_SEEDS}]",
+)
+@click.option("--quick", is_flag=True, help="Fewer rows and points: the trend in seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def reproduce(
+    paper: str,
+    numbers: tuple[str, ...],
+    data: Path | None,
+    output: Path | None,
+    seeds: int | None,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Run the experiments of PAPER: a table, the data (CSV) and a plot (PNG) per figure.
+
+    After each figure come the paper's claims, and whether our curves show them.
+    """
+    found = find_paper(paper)
+    chosen = _chosen(found, numbers)
+    folder = output or Path("reproduced") / paper
+    folder.mkdir(parents=True, exist_ok=True)
+    options = Options(data=data, seeds=seeds or (_QUICK_SEEDS if quick else _SEEDS), quick=quick)
+    page = show.console()
+    if not as_json:
+        page.print(f"[bold]{found.title}[/]")
+    results = []
+    for number in chosen:
+        figure = _run(found, number, options, quiet=as_json)
+        files, lacking = _write(figure, folder)
+        results.append({**figure.to_dict(), "files": [str(path) for path in files]})
+        if not as_json:
+            _print(page, figure, files, lacking)
+    if as_json:
+        show.print_json({"paper": found.name, "title": found.title, "figures": results})
+
+
+def _chosen(paper: Paper, numbers: tuple[str, ...]) -> tuple[str, ...]:
+    """The figures asked for, once each; all of them when none is named."""
+    for number in numbers:
+        paper.run(number)  # an unknown one is an error before anything runs
+    return tuple(dict.fromkeys(numbers)) or tuple(paper.figures)
+
+
+def _run(paper: Paper, number: str, options: Options, *, quiet: bool) -> Figure:
+    with show.stages(quiet=quiet) as tell:
+        stage = f"figure {number}"
+        tell(stage, 0.0)
+        return paper.run(number)(replace(options, progress=lambda share: tell(stage, share)))
+
+
+def _write(figure: Figure, folder: Path) -> tuple[list[Path], str]:
+    """Write the files; without the plotting library, say what is lacking instead of the plot."""
+    data, plot = folder / f"{figure.stem}.csv", folder / f"{figure.stem}.png"
+    figure.write_csv(data)
+    try:
+        draw(figure, plot)
+    except MissingExtra as error:
+        return [data], str(error)
+    return [data, plot], ""
+
+
+def _print(page: Console, figure: Figure, files: list[Path], lacking: str) -> None:
+    header, lines = figure.rows()
+    page.print()
+    page.print(
+        show.table(f"Figure {figure.number}. {figure.title}: {figure.y_label}", header, lines)
+    )
+    for note in figure.notes:
+        _plain(page, f"  {note}")
+    for claim, said in figure.verdicts():
+        missing = ", ".join(claim.missing(figure.series))
+        page.print(_MARKS[said], end=" ")
+        _plain(page, f"{claim.text} ({claim.where}{missing and '; needs: '}{missing})")
+    for path in files:
+        _plain(page, f"  wrote {path}")
+    if lacking:
+        _plain(page, f"  no plot: {lacking}")
+
+
+def _plain(page: Console, text: str) -> None:
+    """Text in which [brackets] are brackets, as in sfumato[plot]."""
+    page.print(text, markup=False, soft_wrap=True)

@@ -1,0 +1,30 @@
+"""sfumato verify: exit 0 when every promise is kept, 1 when one is broken."""
+
+from __future__ import annotations
+
+import click
+
+from sfumato.audits.verify import verify as verify_release
+from sfumato.cli import show
+
+
+@click.command()
+@click.argument("folder")
+@click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
+def verify(folder: str, as_json: bool) -> int:
+    """Compute every promise of the release in FOLDER again, from its files alone.
+
+    Exits with 1 when a promise is broken and names the group that breaks it.
+    """
+    found = verify_release(folder)
+    if as_json:
+        show.print_json(found.to_dict())
+    else:
+        page = show.console()
+        page.print(f"{found.path}: {found.rows:,} rows, {found.groups:,} groups")
+        for check in found.checks:
+            mark = "[green]kept  [/]" if check.kept else "[red]BROKEN[/]"
+            page.print(f"  {mark} {check.statement}")
+            if check.detail:
+                page.print(f"         {check.detail}", markup=False)
+    return 0 if found.ok else 1

@@ -1,0 +1,1 @@
+"""What everything else speaks of: attributes, schemas, tables, partitions, boxes."""

@@ -1,0 +1,147 @@
+"""Compiled loops over codes and groups; see the modules that call them for what they mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.core.arrays import Codes, Counts, Flags, Words
+from sfumato.core.compiled import inner, kernel
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+_ONE = np.uint64(1)
+_TOP = np.int32(2**31 - 1)
+
+
+@kernel
+def number_rows(codes: Codes, sizes: Counts) -> tuple[Codes, Codes, Counts]:
+    """Give equal rows equal numbers, in order of first appearance.
+
+    Returns the number of every row, the first row that has each number, and how many have it.
+    ``sizes`` bounds the codes of each column. A row's key is the row itself, packed, where it fits
+    into 64 bits, and a hash of it where not; the table of keys grows with what it holds, so that
+    few different rows stay in the processor's cache.
+    """
+    n, d = codes.shape
+    room = 1.0
+    for j in range(d):
+        room *= sizes[j]
+    exact = room < 2.0**63
+    slots = np.uint64(1024)
+    table = _empty_table(slots)
+    keys = np.empty(n, np.uint64)
+    number = np.empty(n, np.int32)
+    first = np.empty(n, np.int32)
+    count = np.zeros(n, np.int64)
+    found = 0
+    for i in range(n):
+        key = np.uint64(0)
+        for j in range(d):
+            if exact:
+                key = key * np.uint64(sizes[j]) + np.uint64(codes[i, j])
+            else:
+                key = _mixed(key ^ np.uint64(codes[i, j]))
+        slot = _mixed(key) & (slots - _ONE)
+        while True:
+            known = table[slot]
+            if known < 0:
+                table[slot] = found
+                keys[found] = key
+                first[found] = i
+                known = found
+                found += 1
+                break
+            if keys[known] == key and (exact or _same(codes, first[known], i)):
+                break
+            slot = (slot + _ONE) & (slots - _ONE)
+        number[i] = known
+        count[known] += 1
+        if np.uint64(2 * found) > slots:
+            slots *= np.uint64(4)
+            table = _empty_table(slots)
+            for entry in range(found):
+                slot = _mixed(keys[entry]) & (slots - _ONE)
+                while table[slot] >= 0:
+                    slot = (slot + _ONE) & (slots - _ONE)
+                table[slot] = entry
+    return number, first[:found].copy(), count[:found].copy()
+
+
+@inner
+def _empty_table(slots: np.uint64) -> Codes:
+    table = np.empty(slots, np.int32)
+    for slot in range(table.size):
+        table[slot] = -1
+    return table
+
+
+@inner
+def _mixed(key: np.uint64) -> np.uint64:
+    """Spread a key over 64 bits (multiply and fold, as in Fibonacci hashing)."""
+    key *= _MULTIPLIER
+    return key ^ (key >> _SHIFT)
+
+
+@inner
+def _same(codes: Codes, one: int, other: int) -> bool:
+    for j in range(codes.shape[1]):  # noqa: SIM110
+        if codes[one, j] != codes[other, j]:
+            return False
+    return True
+
+
+@kernel
+def rows_by_group(groups: Codes, n_groups: int) -> tuple[Codes, Counts]:
+    """Rows sorted by group, input order kept inside a group, and where each group starts."""
+    starts = np.zeros(n_groups + 1, np.int64)
+    for g in groups:
+        starts[g + 1] += 1
+    for g in range(n_groups):
+        starts[g + 1] += starts[g]
+    place = starts.copy()
+    rows = np.empty(groups.size, np.int32)
+    for i in range(groups.size):
+        g = groups[i]
+        rows[place[g]] = i
+        place[g] += 1
+    return rows, starts
+
+
+@kernel
+def shuffle_groups(rows: Codes, starts: Counts, words: Words) -> None:
+    """Shuffle the rows of every group in place (Fisher and Yates), one random word per row."""
+    for g in range(starts.size - 1):
+        start = starts[g]
+        for i in range(starts[g + 1] - 1, start, -1):
+            other = start + np.int64(words[i] % np.uint64(i - start + 1))
+            rows[i], rows[other] = rows[other], rows[i]
+
+
+@kernel
+def group_ranges(
+    codes: Codes, groups: Codes, n_groups: int, missing: int
+) -> tuple[Codes, Codes, Flags]:
+    """Smallest and largest code of every group, and whether the missing code is among them.
+
+    The missing code stays out of the range; a group that has nothing else gets the range (-1, -1).
+    """
+    low = np.empty(n_groups, np.int32)
+    high = np.empty(n_groups, np.int32)
+    has_missing = np.zeros(n_groups, np.bool_)
+    for g in range(n_groups):
+        low[g] = _TOP
+        high[g] = -1
+    for i in range(codes.size):
+        g = groups[i]
+        code = codes[i]
+        if code == missing:
+            has_missing[g] = True
+            continue
+        if code < low[g]:
+            low[g] = code
+        if code > high[g]:
+            high[g] = code
+    for g in range(n_groups):
+        if high[g] < 0:
+            low[g] = -1
+    return low, high, has_missing

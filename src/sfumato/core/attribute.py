@@ -1,0 +1,208 @@
+"""One column's domain, and the way between its values and its codes.
+
+A code is a value's position in the domain. A missing value is a value of its own: it takes the
+code after the last value and lies one whole domain width beyond it, so that a group mixing it with
+others is as wide as the domain and is cut there first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.arrays import Codes, Floats, Ints
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.errors import DataError, SchemaError
+
+
+class Kind(StrEnum):
+    """Whether distances between values mean something."""
+
+    NUMERICAL = "numerical"
+    CATEGORICAL = "categorical"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """A named domain. ``values`` are distinct, without nulls, in the order of their codes."""
+
+    name: str
+    kind: Kind
+    values: pa.Array
+    ordered: bool
+    has_missing: bool = False
+    taxonomy: Taxonomy | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of codes, the missing value's included."""
+        return len(self.values) + self.has_missing
+
+    @property
+    def missing_code(self) -> int:
+        """The code a missing value has (or would have)."""
+        return len(self.values)
+
+    @property
+    def positions(self) -> Floats:
+        """Where each value lies on its axis: its number, or its rank in a categorical order."""
+        if self.kind is Kind.CATEGORICAL:
+            return np.arange(len(self.values), dtype=np.float64)
+        return _as_floats(self.values)
+
+    @property
+    def coordinates(self) -> Floats:
+        """Positions scaled so that the domain spans 0 to 1; a missing value lies at 2."""
+        places = self.positions / 2  # halves, so that no two doubles are too far apart
+        span = places[-1] - places[0] if len(places) else 0.0
+        scaled = (places - places[0]) / span if span > 0 else np.zeros(len(places))
+        return np.append(scaled, 2.0) if self.has_missing else scaled
+
+    def decode(self, codes: Ints) -> pa.Array:
+        """The values behind the codes; the missing code becomes null."""
+        domain = self.values
+        if self.has_missing:
+            domain = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
+        return domain.take(pa.array(codes))
+
+
+def encode(
+    name: str,
+    column: pa.ChunkedArray,
+    *,
+    kind: Kind | None = None,
+    order: Sequence[Any] | None = None,
+    taxonomy: Taxonomy | None = None,
+) -> tuple[Attribute, Ints]:
+    """Find a column's domain and replace its values by codes of the narrowest integer type."""
+    column = _plain(name, column)
+    if kind is Kind.NUMERICAL and not _has_distances(column.type):
+        raise SchemaError(
+            f"column {name!r} holds {column.type} values, which cannot be numerical", column=name
+        )
+    if order is None and taxonomy is not None:
+        order = taxonomy.leaves
+    encoded = column.combine_chunks().dictionary_encode()
+    domain, codes_of = _ordered_domain(name, encoded.dictionary, order)
+    kind = _kind(name, domain, kind)
+    attribute = Attribute(
+        name=name,
+        kind=kind,
+        values=domain,
+        ordered=kind is Kind.NUMERICAL or order is not None,
+        has_missing=encoded.indices.null_count > 0,
+        taxonomy=taxonomy,
+    )
+    table = np.append(codes_of, attribute.missing_code).astype(_narrowest(attribute.size))
+    indices = encoded.indices.fill_null(len(codes_of)) if attribute.has_missing else encoded.indices
+    return attribute, table[indices.to_numpy()]
+
+
+def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in one of the types we order and decode; NaN is a missing value."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _plain(name, column.cast(kind.value_type))
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return column.cast(pa.string())
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_floating(kind):
+        return _plain_floats(name, column.cast(pa.float64()))
+    if pa.types.is_string(kind) or pa.types.is_boolean(kind) or _has_distances(kind):
+        return column
+    raise DataError(
+        f"column {name!r} has type {kind}; use numbers, dates, booleans or text", source=name
+    )
+
+
+def _plain_floats(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pc.any(pc.is_inf(column)).as_py():
+        raise DataError(f"column {name!r} holds infinite numbers; make them missing", source=name)
+    # adding 0.0 turns -0.0 into 0.0: equal numbers must have one code
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), pc.add(column, 0.0))
+
+
+def _has_distances(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
+    )
+
+
+def _kind(name: str, domain: pa.Array, declared: Kind | None) -> Kind:
+    """The declared kind, or the natural one; numbers out of their order can only be categories."""
+    if declared is Kind.CATEGORICAL or not _has_distances(domain.type):
+        return Kind.CATEGORICAL
+    if (np.diff(pc.sort_indices(domain).to_numpy().astype(np.int64)) == 1).all():
+        return Kind.NUMERICAL
+    if declared is Kind.NUMERICAL:
+        raise SchemaError(
+            f"column {name!r} is numerical, but its order or taxonomy does not follow the numbers; "
+            "sort them, or make the column categorical",
+            column=name,
+        )
+    return Kind.CATEGORICAL
+
+
+def _as_floats(values: pa.Array) -> Floats:
+    if pa.types.is_temporal(values.type):
+        width = pa.int32() if values.type.bit_width == 32 else pa.int64()
+        values = values.cast(width)
+    # not safe: whole numbers beyond 2**53, such as nanoseconds, are rounded
+    floats: Floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return floats
+
+
+def _ordered_domain(
+    name: str, found: pa.Array, order: Sequence[Any] | None
+) -> tuple[pa.Array, Codes]:
+    """The domain in code order, and the code of every found value."""
+    if order is None:
+        ranks = pc.sort_indices(found).to_numpy()
+        codes = np.empty(len(found), np.int32)
+        codes[ranks] = np.arange(len(found), dtype=np.int32)
+        return found.take(pa.array(ranks)), codes
+    domain = _declared_domain(name, found.type, order)
+    codes = pc.index_in(found, domain)
+    if codes.null_count:
+        stranger = found.filter(codes.is_null())[0].as_py()
+        raise SchemaError(
+            f"column {name!r} holds {stranger!r}, which its declared order or taxonomy lacks",
+            column=name,
+        )
+    return domain, codes.to_numpy().astype(np.int32)
+
+
+def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.Array:
+    try:
+        domain = pa.array(order).cast(kind)
+        if pa.types.is_floating(kind):
+            domain = pc.add(domain, 0.0)  # -0.0 is 0.0, as in the column
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise SchemaError(
+            f"column {name!r} has type {kind}, its declared order has other values: {error}",
+            column=name,
+        ) from error
+    if pc.any(pc.is_null(domain, nan_is_null=True)).as_py():
+        raise SchemaError(f"the declared order of {name!r} names a missing value", column=name)
+    if len(pc.unique(domain)) < len(domain):
+        raise SchemaError(f"the declared order of {name!r} names a value twice", column=name)
+    return domain
+
+
+def _narrowest(size: int) -> type[np.signedinteger[Any]]:
+    for integer in (np.int8, np.int16):
+        if size <= np.iinfo(integer).max:
+            return integer
+    return np.int32

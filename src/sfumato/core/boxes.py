@@ -1,0 +1,140 @@
+"""The box of every group: what its rows have in common on each quasi-identifier.
+
+An ordered attribute gives a range, an unordered one the set of values that occur, and a taxonomy
+the lowest node above them. Each says how much it tells less than the exact value would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.core._kernels import group_ranges
+from sfumato.core.arrays import Codes, Counts, Flags, Floats, Ints
+from sfumato.core.attribute import Attribute
+from sfumato.core.histograms import Histograms
+from sfumato.core.partition import Partition
+from sfumato.core.taxonomy import Taxonomy
+
+
+class Side(Protocol):
+    """The boxes' extent along one attribute."""
+
+    @property
+    def attribute(self) -> Attribute:
+        """The attribute this side lies along."""
+        ...
+
+    def penalties(self) -> Floats:
+        """Per group, the normalized certainty penalty: 0 for one value, 1 for all of them."""
+        ...
+
+    def n_values(self) -> Floats:
+        """Per group, how many domain values the side covers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Smallest and largest value; ``missing`` marks groups in which the value also lacks.
+
+    ``low`` and ``high`` are -1 where a group has missing values only.
+    """
+
+    attribute: Attribute
+    low: Codes
+    high: Codes
+    missing: Flags
+
+    @classmethod
+    def around(cls, attribute: Attribute, codes: Ints, partition: Partition) -> Ranges:
+        """The tightest ranges around the rows of each group."""
+        low, high, missing = group_ranges(
+            codes.astype(np.int32), partition.groups, partition.n_groups, attribute.missing_code
+        )
+        return cls(attribute, low, high, missing)
+
+    def penalties(self) -> Floats:
+        """Width over domain width; a value that may also be missing counts as unknown."""
+        at = self.attribute.coordinates
+        widths = np.where(self.low < 0, 0.0, at[self.high] - at[self.low])
+        return np.where(self.missing & (self.low >= 0), 1.0, widths)
+
+    def n_values(self) -> Floats:
+        """Domain values between the ends, and the missing one where it may be."""
+        inside = np.where(self.low < 0, 0, self.high - self.low + 1)
+        return (inside + self.missing).astype(np.float64)
+
+    def extents(self) -> Floats:
+        """Widths in the attribute's own unit (ranks for a categorical order)."""
+        at = np.append(self.attribute.positions, 0.0)  # never empty: -1 must point somewhere
+        return np.where(self.low < 0, 0.0, at[self.high] - at[self.low])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueSets:
+    """The values that occur: group g has ``codes[starts[g]:starts[g + 1]]``, ascending."""
+
+    attribute: Attribute
+    starts: Counts
+    codes: Codes
+
+    @classmethod
+    def around(cls, attribute: Attribute, codes: Ints, partition: Partition) -> ValueSets:
+        """The sets of values found in each group."""
+        found = Histograms.of_groups(attribute, codes, partition.groups, partition.n_groups)
+        return cls(attribute, found.starts, found.values)
+
+    def penalties(self) -> Floats:
+        """(values - 1) / (domain - 1)."""
+        return (np.diff(self.starts) - 1) / max(1, self.attribute.size - 1)
+
+    def n_values(self) -> Floats:
+        """Values in the set."""
+        return np.diff(self.starts).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """The lowest taxonomy node above the values; -1 where a group has missing values only."""
+
+    attribute: Attribute
+    taxonomy: Taxonomy
+    nodes: Codes
+    missing: Flags
+
+    @classmethod
+    def above(cls, ranges: Ranges) -> Nodes:
+        """Climb from ranges of leaves to their lowest common ancestors."""
+        taxonomy = ranges.attribute.taxonomy
+        if taxonomy is None:
+            raise TypeError(f"{ranges.attribute.name} has no taxonomy")
+        known = ranges.low >= 0
+        nodes = np.full(len(known), -1, np.int32)
+        nodes[known] = taxonomy.covering(ranges.low[known], ranges.high[known])
+        return cls(ranges.attribute, taxonomy, nodes, ranges.missing)
+
+    def penalties(self) -> Floats:
+        """(leaves below - 1) / (all leaves - 1); possibly missing counts as unknown."""
+        spread = (self.taxonomy.n_leaves(self.nodes) - 1) / max(1, len(self.taxonomy.leaves) - 1)
+        unknown = self.missing & (self.nodes >= 0)
+        return np.where(unknown, 1.0, np.where(self.nodes < 0, 0.0, spread))
+
+    def n_values(self) -> Floats:
+        """Leaves below the node, and the missing value where it may be."""
+        inside = np.where(self.nodes < 0, 0, self.taxonomy.n_leaves(self.nodes))
+        return (inside + self.missing).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """One side per quasi-identifier, in schema order."""
+
+    sides: tuple[Side, ...]
+
+    def __iter__(self) -> Iterator[Side]:
+        """Side after side."""
+        return iter(self.sides)

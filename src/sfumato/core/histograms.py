@@ -1,0 +1,114 @@
+"""How often each value occurs in each group: all that a privacy model may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.core.arrays import Codes, Counts, Floats, Ints
+from sfumato.core.attribute import Attribute
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histograms:
+    """Counts of one attribute's values, group after group, zeros left out.
+
+    Entry i says that value ``values[i]`` occurs ``counts[i]`` times in its group; the entries of
+    group g are ``starts[g]`` to ``starts[g + 1]``. ``whole`` counts each value in the whole table.
+    Without an attribute there is one value, and counts are group sizes.
+    """
+
+    attribute: Attribute | None
+    starts: Counts
+    values: Codes
+    counts: Counts
+    whole: Counts
+
+    @classmethod
+    def of_sizes(cls, sizes: Counts) -> Histograms:
+        """Groups of which only the sizes are known."""
+        return cls(
+            attribute=None,
+            starts=np.arange(len(sizes) + 1, dtype=np.int64),
+            values=np.zeros(len(sizes), np.int32),
+            counts=sizes,
+            whole=np.array([sizes.sum()], np.int64),
+        )
+
+    @classmethod
+    def of_groups(
+        cls, attribute: Attribute, codes: Ints, groups: Codes, n_groups: int
+    ) -> Histograms:
+        """Count the codes of an attribute inside each group."""
+        width = attribute.size
+        keys = groups.astype(np.int64) * width + codes
+        if n_groups * width <= 8 * len(keys) + 2**20:
+            dense = np.bincount(keys, minlength=n_groups * width)
+            found = np.flatnonzero(dense)
+            counts = dense[found]
+        else:
+            found, counts = np.unique(keys, return_counts=True)
+        return cls._from_keys(attribute, found, counts, n_groups)
+
+    @classmethod
+    def of_matrix(cls, attribute: Attribute, matrix: Counts, whole: Counts) -> Histograms:
+        """Groups given as a matrix of counts, a line per group and a column per value."""
+        found = np.flatnonzero(matrix)
+        built = cls._from_keys(attribute, found, matrix.ravel()[found], len(matrix))
+        return cls(attribute, built.starts, built.values, built.counts, whole)
+
+    @classmethod
+    def _from_keys(
+        cls, attribute: Attribute, keys: Counts, counts: Counts, n_groups: int
+    ) -> Histograms:
+        groups, values = np.divmod(keys, attribute.size)
+        starts = np.zeros(n_groups + 1, np.int64)
+        np.cumsum(np.bincount(groups, minlength=n_groups), out=starts[1:])
+        whole = np.bincount(values, weights=counts, minlength=attribute.size).astype(np.int64)
+        return cls(attribute, starts, values.astype(np.int32), counts.astype(np.int64), whole)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> Counts:
+        """Rows in each group."""
+        return np.add.reduceat(self.counts, self.starts[:-1])
+
+    @property
+    def distinct(self) -> Counts:
+        """Different values in each group."""
+        return np.diff(self.starts)
+
+    @property
+    def largest(self) -> Counts:
+        """Count of the most frequent value in each group."""
+        return np.maximum.reduceat(self.counts, self.starts[:-1])
+
+    @property
+    def groups(self) -> Codes:
+        """The group of every entry."""
+        return np.repeat(np.arange(self.n_groups, dtype=np.int32), self.distinct)
+
+    @property
+    def shares(self) -> Floats:
+        """Every entry's share of its group."""
+        return self.counts / self.sizes[self.groups]
+
+    def total(self, entries: Floats) -> Floats:
+        """Sum of one number per entry over each group."""
+        return np.add.reduceat(entries, self.starts[:-1])
+
+    def merged(self) -> Histograms:
+        """The whole table as one group."""
+        present = np.flatnonzero(self.whole)
+        return Histograms(
+            attribute=self.attribute,
+            starts=np.array([0, len(present)], np.int64),
+            values=present.astype(np.int32),
+            counts=self.whole[present],
+            whole=self.whole,
+        )

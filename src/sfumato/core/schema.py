@@ -1,0 +1,153 @@
+"""Which column plays which role, and how its values are to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from sfumato.core.attribute import Kind
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.errors import SchemaError
+
+
+class Role(StrEnum):
+    """What a column may tell about a person."""
+
+    IDENTIFIER = "identifier"
+    QUASI = "quasi"
+    SENSITIVE = "sensitive"
+    INSENSITIVE = "insensitive"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the owner says about one column beyond its role; None leaves it to the data."""
+
+    kind: Kind | None = None
+    order: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Schema:
+    """Roles of the columns. A column without a role is not read at all.
+
+    Identifiers are dropped from everything that leaves; quasi-identifiers are generalized;
+    sensitive values are what must not be linked to a person; insensitive columns are published
+    as they are.
+    """
+
+    identifiers: tuple[str, ...]
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    insensitive: tuple[str, ...]
+    declarations: Mapping[str, Declaration] = field(hash=False)
+    taxonomies: Mapping[str, Taxonomy] = field(hash=False)
+
+    def __init__(
+        self,
+        *,
+        quasi: Sequence[str],
+        sensitive: str | Sequence[str] = (),
+        identifiers: Sequence[str] = (),
+        insensitive: Sequence[str] = (),
+        kinds: Mapping[str, Kind | str] | None = None,
+        orders: Mapping[str, Sequence[Any]] | None = None,
+        taxonomies: Mapping[str, Taxonomy] | None = None,
+    ) -> None:
+        def fix(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        fix("identifiers", _names("identifiers", identifiers))
+        fix("quasi", _names("quasi", quasi))
+        sensitive = [sensitive] if isinstance(sensitive, str) else sensitive
+        fix("sensitive", _names("sensitive", sensitive))
+        fix("insensitive", _names("insensitive", insensitive))
+        fix("declarations", _declarations(kinds or {}, orders or {}))
+        fix("taxonomies", dict(taxonomies or {}))
+        self._check()
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """Every column with its role, quasi-identifiers first."""
+        return dict(self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[str, Role]]:
+        for role, names in (
+            (Role.QUASI, self.quasi),
+            (Role.SENSITIVE, self.sensitive),
+            (Role.INSENSITIVE, self.insensitive),
+            (Role.IDENTIFIER, self.identifiers),
+        ):
+            for name in names:
+                yield name, role
+
+    def _check(self) -> None:
+        if not self.quasi:
+            raise SchemaError("a schema needs at least one quasi-identifier (quasi = [...])")
+        roles: dict[str, Role] = {}
+        for name, role in self._pairs():
+            if name in roles:
+                raise SchemaError(
+                    f"column {name!r} has two roles, {roles[name]} and {role}; keep one",
+                    column=name,
+                )
+            roles[name] = role
+        coded = {*self.quasi, *self.sensitive}
+        for name in (*self.declarations, *self.taxonomies):
+            if name not in coded:
+                raise SchemaError(
+                    f"{name!r} is described but is neither quasi nor sensitive", column=name
+                )
+        for name, declared in self.declarations.items():
+            if declared.order is None:
+                continue
+            if declared.kind is Kind.NUMERICAL:
+                raise SchemaError(
+                    f"column {name!r} is numerical: its order is that of the numbers", column=name
+                )
+            if name in self.taxonomies:
+                raise SchemaError(
+                    f"column {name!r} has an order and a taxonomy; the taxonomy's leaves from left "
+                    "to right are its order, so keep one",
+                    column=name,
+                )
+
+
+def _names(role: str, names: Sequence[Any]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise SchemaError(f"{role} wants a list of column names, not the text {names!r}")
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise SchemaError(f"{role} holds {name!r}, which is not a column name")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise SchemaError(f"{role} names column {twice!r} twice", column=twice)
+    return tuple(names)
+
+
+def _declarations(
+    kinds: Mapping[str, Kind | str], orders: Mapping[str, Sequence[Any]]
+) -> dict[str, Declaration]:
+    return {
+        name: Declaration(
+            kind=_kind(name, kinds[name]) if name in kinds else _kind_of_order(name, orders),
+            order=tuple(orders[name]) if name in orders else None,
+        )
+        for name in {**kinds, **orders}
+    }
+
+
+def _kind(name: str, kind: Kind | str) -> Kind:
+    try:
+        return Kind(kind)
+    except ValueError:
+        known = " or ".join(repr(str(known)) for known in Kind)
+        raise SchemaError(
+            f"column {name!r} has kind {kind!r}; it can be {known}", column=name
+        ) from None
+
+
+def _kind_of_order(name: str, orders: Mapping[str, Sequence[Any]]) -> Kind | None:
+    return Kind.CATEGORICAL if name in orders else None

@@ -1,0 +1,96 @@
+"""Everything sfumato raises on purpose, as one tree.
+
+::
+
+    SfumatoError
+    ├── ParameterError     an argument out of its range            .parameter
+    ├── SchemaError        a schema that contradicts itself        .column
+    │                      or the table it is used on
+    ├── DataError          a table that cannot be read or used     .source
+    ├── Infeasible         no partition can satisfy the model      .model .value .largest
+    ├── PromiseBroken      published files that break a promise    .failures
+    ├── ReleaseError       a folder that is not a whole release    .path
+    │   └── OutputExists   a folder that is in the way             .path
+    └── MissingExtra       an optional library is not installed    .extra
+
+A message says what failed, on which value, and what would work. These messages are for the
+owner of the data; nothing here is meant to be sent to the public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class SfumatoError(Exception):
+    """Root of the tree: catch it to catch everything sfumato raises on purpose."""
+
+
+class ParameterError(SfumatoError, ValueError):
+    """An argument is outside the range in which it means something."""
+
+    def __init__(self, message: str, *, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+class SchemaError(SfumatoError, ValueError):
+    """A schema contradicts itself or the table it is used on."""
+
+    def __init__(self, message: str, *, column: str | None = None) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+class DataError(SfumatoError, ValueError):
+    """A table cannot be read, or holds something that cannot be anonymized."""
+
+    def __init__(self, message: str, *, source: str | None = None) -> None:
+        super().__init__(message)
+        self.source = source
+
+
+class Infeasible(SfumatoError):
+    """No partition of this table satisfies the model."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        model: object,
+        value: object = None,
+        largest: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.model = model
+        self.value = value
+        self.largest = largest
+
+
+class PromiseBroken(SfumatoError):
+    """Published files do not keep what their release.json promises."""
+
+    def __init__(self, message: str, *, failures: Sequence[object]) -> None:
+        super().__init__(message)
+        self.failures = tuple(failures)
+
+
+class ReleaseError(SfumatoError):
+    """A folder is not a whole, readable release."""
+
+    def __init__(self, message: str, *, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class OutputExists(ReleaseError):
+    """Something already stands where a release should be written."""
+
+
+class MissingExtra(SfumatoError, ImportError):
+    """A feature needs an optional library that is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional library: pip install 'sfumato[{extra}]'")
+        self.extra = extra

@@ -1,0 +1,1 @@
+"""Tables, schemas and release folders in and out: files, Arrow, data frames, databases."""

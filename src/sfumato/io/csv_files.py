@@ -1,0 +1,145 @@
+"""Delimited text: comma, semicolon, tab or bar, with a header line, in UTF-8, perhaps gzipped."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+import pyarrow as pa
+import pyarrow.csv
+
+from sfumato.errors import DataError
+from sfumato.io.opened import Opened, one_line
+from sfumato.io.text_types import typed
+
+DELIMITERS = (",", ";", "\t", "|")
+
+
+def open_csv(path: Path, missing: Collection[str] = ()) -> Opened:
+    """The names in the header line; rows are read when they are asked for."""
+    with _explained(path):
+        delimiter, header = _header(path)
+    plain = [name.strip() for name in header]
+
+    def load(columns: Sequence[str]) -> pa.Table:
+        wanted = [header[plain.index(name)] for name in columns]
+        with _explained(path):
+            texts = _texts(path, delimiter, wanted)
+        return pa.table([typed(column, missing) for column in texts.columns], names=list(columns))
+
+    return Opened(str(path), tuple(plain), load)
+
+
+def _header(path: Path) -> tuple[str, list[str]]:
+    with _lines(path) as lines:
+        first = next((line for line in lines if line.strip()), "")
+        if not first:
+            raise DataError(f"{path} is empty; it needs a header line", source=str(path))
+        delimiter = _delimiter(first)
+        # the header may go on after a line break inside quotes
+        header = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter))
+        if not any(line.strip() for line in lines):
+            raise DataError(f"{path} has a header line but no rows", source=str(path))
+        return delimiter, header
+
+
+def _delimiter(line: str) -> str:
+    """The one that separates most names; a comma if the header has a single name."""
+    unquoted = "".join(line.split('"')[::2])
+    return max(DELIMITERS, key=unquoted.count)
+
+
+def _texts(path: Path, delimiter: str, columns: Sequence[str]) -> pa.Table:
+    """The raw texts of the columns. Types are ours to decide, so Arrow must not guess them."""
+    text = pa.dictionary(pa.int32(), pa.string())
+    with pa.input_stream(str(path), compression="gzip" if _is_gzip(path) else None) as stream:
+        return pyarrow.csv.read_csv(
+            stream,
+            # values with line breaks would otherwise be cut where two blocks meet
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=columns,
+                column_types=dict.fromkeys(columns, text),
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+
+
+def _is_gzip(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+@contextmanager
+def _lines(path: Path) -> Iterator[TextIO]:
+    with _bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
+        yield lines
+
+
+def _bytes(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path)) if _is_gzip(path) else path.open("rb")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say where a file is broken. Arrow does not know the line, so the file is read once more."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise _encoding_error(path) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        message = f"{path} is not a whole gzip file ({one_line(error)}); make it again"
+        raise DataError(message, source=str(path)) from None
+    except (pa.ArrowException, csv.Error) as error:
+        message = _ragged(path) or f"cannot read {path}: {one_line(error)}"
+        raise DataError(message, source=str(path)) from None
+    except OSError as error:
+        message = f"cannot read {path}: {one_line(error)}"
+        raise DataError(message, source=str(path)) from None
+
+
+def _ragged(path: Path) -> str | None:
+    """The first row whose number of values is not that of the header."""
+    with _explained(path), _lines(path) as lines:
+        delimiter, header = _header(path)
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        line = 1
+        try:
+            for row in rows:
+                if row and len(row) != len(header):
+                    return (
+                        f"{path}, line {line}: {len(row)} values, but the header has "
+                        f"{len(header)} names; quote values that contain {delimiter!r}"
+                    )
+                line = rows.line_num + 1
+        except csv.Error as error:
+            return f"{path}, line {line}: {error}; is a quote opened there and never closed?"
+    return None
+
+
+def _encoding_error(path: Path) -> DataError:
+    with _bytes(path) as raw:
+        head = raw.read(4)
+        encoding = "UTF-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "WINDOWS-1252"
+        raw.seek(0)
+        line = next((i for i, text in enumerate(raw, 1) if not _is_utf8(text)), 1)
+    return DataError(
+        f"{path}, line {line}: not UTF-8 text, perhaps {encoding}; convert it to UTF-8, for "
+        f"example with: iconv -f {encoding} -t UTF-8",
+        source=str(path),
+    )
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,162 @@
+"""Table files: what a path holds, told by its name and checked against its first bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from sfumato.errors import DataError
+from sfumato.io.csv_files import open_csv
+from sfumato.io.hints import did_you_mean
+from sfumato.io.opened import Opened, reading
+
+CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+DATABASE = (".duckdb", ".ddb", ".db")
+
+# What a file starts with, whatever its name says.
+_MAGIC = (
+    (b"PAR1", "a Parquet file"),
+    (b"PARE", "an encrypted Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"\xff\xff\xff\xff", "an Arrow stream"),
+    (b"FEA1", "a Feather file of version 1"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"PK\x03\x04", "a zip archive or an Excel workbook"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"%PDF", "a PDF document"),
+    (b"SQLite format 3", "an SQLite database"),
+)
+
+
+def open_file(path: Path, missing: Collection[str] = ()) -> Opened:
+    """The table in a CSV, Parquet or Arrow file."""
+    name = path.name.lower()
+    require_file(path)
+    if name.endswith(CSV):
+        _require_text(path)
+        return open_csv(path, missing)
+    if name.endswith(PARQUET):
+        _require_magic(path, "Parquet", b"PAR1")
+        return _open_parquet(path)
+    if name.endswith(ARROW):
+        _require_magic(path, "Arrow", b"ARROW1", b"\xff\xff\xff\xff")
+        return _open_arrow(path)
+    raise _unknown_extension(path)
+
+
+def as_dataset(path: Path) -> Any | None:
+    """The file as something a query can be pushed into, or None if it has to be read first."""
+    import pyarrow.dataset as ds
+
+    name = path.name.lower()
+    if name.endswith(PARQUET):
+        return ds.dataset(path, format="parquet")
+    if name.endswith(ARROW) and _head(path).startswith(b"ARROW1"):
+        return ds.dataset(path, format="ipc")
+    return None
+
+
+def require_file(path: Path) -> None:
+    """Raise unless a file with content is there; a name close to one that exists is a typo."""
+    if path.is_dir():
+        raise _error(path, "is a folder; name one file in it")
+    if not path.exists():
+        raise _error(path, f"does not exist; {_nearest(path)}")
+    with reading(str(path)):
+        if not _head(path):
+            raise _error(path, "is empty")
+
+
+def _open_parquet(path: Path) -> Opened:
+    with reading(str(path)):
+        names = pq.read_schema(path).names
+
+    def load(columns: Sequence[str]) -> pa.Table:
+        # not pq.read_table, which would make columns out of folder names such as year=2020
+        with reading(str(path)), pq.ParquetFile(path) as file:
+            return file.read(columns=list(columns)).select(list(columns))
+
+    return Opened(str(path), tuple(names), load)
+
+
+def _open_arrow(path: Path) -> Opened:
+    stream = not _head(path).startswith(b"ARROW1")
+    with reading(str(path)), _arrow_reader(path, stream) as reader:
+        names = reader.schema.names
+
+    def load(columns: Sequence[str]) -> pa.Table:
+        places = [names.index(name) for name in columns]
+        with reading(str(path)), _arrow_reader(path, stream, places) as reader:
+            return reader.read_all().select(list(columns))
+
+    return Opened(str(path), tuple(names), load)
+
+
+def _arrow_reader(path: Path, stream: bool, places: list[int] | None = None) -> Any:
+    options = pyarrow.ipc.IpcReadOptions(included_fields=places)
+    opener = pyarrow.ipc.open_stream if stream else pyarrow.ipc.open_file
+    return opener(pa.memory_map(str(path)), options=options)
+
+
+def _require_text(path: Path) -> None:
+    zipped = path.suffix.lower() == ".gz"
+    found = _content(path)
+    if zipped:
+        if found != "a gzip file":
+            raise _error(path, f"is {found or 'not a gzip file'}; remove .gz from its name")
+        return
+    if found == "a gzip file":
+        raise _error(path, f"is a gzip file; name it {path.name}.gz")
+    if found:
+        raise _error(path, f"is {found}, not text; give it its own extension, or export it as CSV")
+
+
+def _require_magic(path: Path, kind: str, *magic: bytes) -> None:
+    if not _head(path).startswith(magic):
+        found = _content(path) or "something else"
+        raise _error(path, f"is {found}, not {kind}; give it the extension of what it holds")
+
+
+def _content(path: Path) -> str | None:
+    head = _head(path)
+    for magic, what in _MAGIC:
+        if head.startswith(magic):
+            return what
+    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "a binary file"
+    return None
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(512)
+
+
+def _unknown_extension(path: Path) -> DataError:
+    if path.suffix.lower() in DATABASE:
+        return _error(path, f"has no table of its own; use duckdb:///{path} and a query")
+    kind = f"has the unknown extension {path.suffix!r}" if path.suffix else "has no extension"
+    return _error(path, f"{kind}; these can be read: {', '.join((*CSV[:4], *PARQUET, *ARROW))}")
+
+
+def _nearest(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"there is no folder {str(path.parent)!r}"
+    try:
+        beside = [other.name for other in path.parent.iterdir()]
+    except OSError:
+        beside = []
+    return did_you_mean(path.name, beside) or f"check its name and the folder {str(path.parent)!r}"
+
+
+def _error(path: Path, what: str) -> DataError:
+    return DataError(f"{path} {what}", source=str(path))

@@ -1,0 +1,189 @@
+"""A folder that appears whole or not at all.
+
+Files are written into a hidden folder beside the target, which is renamed when everything is on
+disk. Its name tells host and process, so that the next run can clear up after one that was killed:
+
+    .out.sfumato-<host>-<pid>-<random>.new     being written
+    .out.sfumato-<host>-<pid>-<random>.old     the former release, until the new one is in place
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sfumato.errors import OutputExists, ReleaseError
+from sfumato.io.opened import one_line
+
+MANIFEST = "release.json"
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space or choose a folder on another disk",
+    errno.EDQUOT: "free some space or choose a folder on another disk",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f) or choose another disk",
+    errno.EACCES: "choose a folder you may write to",
+    errno.EPERM: "choose a folder you may write to",
+    errno.EROFS: "choose a folder on a disk that can be written to",
+    errno.EBUSY: "it is in use or a mount point; choose a folder inside it",
+    errno.EXDEV: "it is a mount point; choose a folder inside it",
+    errno.ENOTDIR: "a part of that path is a file",
+    errno.EEXIST: "a part of that path is a file",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+@contextmanager
+def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
+    """Yield a folder to write into, which becomes ``path`` if no exception is raised.
+
+    What stands at ``path`` is kept unless ``force`` is given and it is an empty folder or a
+    former release; it is removed when the new folder is in its place.
+    """
+    shown, target = Path(path), Path(path).resolve()
+    made: list[Path] = []
+    try:
+        _clear_leftovers(target)
+        _require_room(shown, target, force)
+        made = _make_parents(target)
+        temp = _beside(target, "new")
+        # not tempfile.mkdtemp, whose folders only their owner may open
+        temp.mkdir()
+        try:
+            yield temp
+            _flush(temp)
+            _require_room(shown, target, force)
+            _put_in_place(temp, target)
+        except BaseException:
+            shutil.rmtree(temp, ignore_errors=True)
+            raise
+    except BaseException as error:
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            raise _explained(shown, error) from error
+        raise
+
+
+def _require_room(shown: Path, target: Path, force: bool) -> None:
+    if not os.path.lexists(target):
+        return
+    obstacle = _obstacle(target)
+    if obstacle:
+        raise OutputExists(f"{shown} {obstacle}; choose another folder", path=shown)
+    if not force:
+        raise OutputExists(
+            f"{shown} exists; choose another folder, or replace it with force=True (--force)",
+            path=shown,
+        )
+
+
+def _obstacle(target: Path) -> str:
+    """Why a folder must not be replaced even by force: it may hold what is not a release.
+
+    A release is a flat folder of files. Somebody's home or project, even one that happens to hold
+    a file called release.json, has folders in it.
+    """
+    if not target.is_dir():
+        return "is a file"
+    entries = list(target.iterdir())
+    if entries and not (target / MANIFEST).is_file():
+        return f"holds files and no {MANIFEST}, so it is not a release and is never replaced"
+    for entry in entries:
+        if entry.is_dir() or entry.is_symlink():
+            return f"holds {entry.name!r}, which no release does, so it is never replaced"
+    return ""
+
+
+def _put_in_place(temp: Path, target: Path) -> None:
+    if not target.exists():
+        temp.rename(target)
+        _flush_entry(target.parent)
+        return
+    old = _beside(target, "old")
+    target.rename(old)
+    try:
+        temp.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    _flush_entry(target.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Clear up after runs for the same target that were killed."""
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.sfumato-{re.escape(_host())}-(\d+)-\w+\.")
+    if not target.parent.is_dir():
+        return
+    for found in sorted(target.parent.iterdir()):
+        match = pattern.match(found.name)
+        if match is None or _is_running(int(match[1])):
+            continue
+        if found.suffix == ".old" and not target.exists():
+            # killed between the two renames: the former release goes back to its place
+            found.rename(target)
+        else:
+            shutil.rmtree(found, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # there, signal 0 would not ask but interrupt
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _beside(target: Path, state: str) -> Path:
+    mark = f"sfumato-{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+    return target.with_name(f".{target.name}.{mark}.{state}")
+
+
+def _host() -> str:
+    return re.sub(r"\W", "_", socket.gethostname())
+
+
+def _make_parents(target: Path) -> list[Path]:
+    """Create the folders above the target; those that were missing, deepest first."""
+    missing = [folder for folder in target.parents if not folder.exists()]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _flush(folder: Path) -> None:
+    """Have everything on disk before the rename, or a power cut could leave empty files."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            _flush(entry)
+        else:
+            _flush_entry(entry)
+    _flush_entry(folder)
+
+
+def _flush_entry(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # folders cannot be opened there
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _explained(shown: Path, error: OSError) -> ReleaseError:
+    remedy = _REMEDIES.get(error.errno or 0)
+    said = one_line(error)
+    message = f"cannot write {shown}: {said}" + (f"; {remedy}" if remedy else "")
+    return ReleaseError(message, path=shown)

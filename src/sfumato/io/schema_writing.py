@@ -1,0 +1,126 @@
+"""A schema as a TOML file that its owner can read, judge and edit."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.attribute import Kind
+from sfumato.core.schema import Declaration, Schema
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.errors import OutputExists, ReleaseError, SchemaError
+from sfumato.io.opened import one_line
+from sfumato.io.toml_text import toml_array, toml_comment, toml_key, toml_string, toml_value
+
+_MEANINGS = (
+    ("identifiers", "Names a person directly: left out of everything that is published."),
+    ("quasi", "May be known to others and point to a person: made coarser."),
+    ("sensitive", "Must not be linked to a person."),
+    ("insensitive", "Harmless: published as it is."),
+)
+
+
+def write_schema(
+    path: str | Path,
+    schema: Schema,
+    *,
+    notes: Mapping[str, str] | None = None,
+    force: bool = False,
+) -> None:
+    """Write a schema file; ``notes`` say something about a column in a comment beside its name.
+
+    Columns that have a note but no role are listed in a comment at the end.
+    """
+    path = Path(path)
+    text = schema_text(schema, notes or {})
+    if path.exists() and not force:
+        raise OutputExists(
+            f"{path} exists; choose another name, or replace it with force=True (--force)",
+            path=path,
+        )
+    try:
+        _replace(path.resolve(), text)
+    except OSError as error:
+        raise ReleaseError(f"cannot write {path}: {one_line(error)}", path=path) from error
+
+
+def schema_text(schema: Schema, notes: Mapping[str, str]) -> str:
+    """The content of a schema file."""
+    blocks = ["# Each column has one role. Columns without a role are not read at all.\n"]
+    for role, meaning in _MEANINGS:
+        blocks.append(f"# {meaning}\n{_role(role, getattr(schema, role), notes)}\n")
+    blocks += [_attribute(name, declared) for name, declared in schema.declarations.items()]
+    blocks += [_taxonomy(name, taxonomy) for name, taxonomy in schema.taxonomies.items()]
+    unread = [name for name in notes if name not in schema.roles]
+    if unread:
+        listed = (toml_comment(f"  {toml_string(name)}  {notes[name]}") for name in unread)
+        blocks.append("\n".join(["# Without a role:", *listed, ""]))
+    return "\n".join(block for block in blocks if block)
+
+
+def _role(role: str, names: tuple[str, ...], notes: Mapping[str, str]) -> str:
+    if not any(name in notes for name in names):
+        return f"{role} = {toml_array(names, indent=len(role) + 3)}"
+    items = [f"    {toml_string(name)}," for name in names]
+    width = max(len(item) for item in items)
+    lines = [
+        f"{item:<{width}}  {toml_comment(notes[name])}" if name in notes else item
+        for item, name in zip(items, names, strict=True)
+    ]
+    return "\n".join([f"{role} = [", *lines, "]"])
+
+
+def _attribute(name: str, declared: Declaration) -> str:
+    lines = []
+    # an order makes a column categorical by itself
+    if declared.kind is not None and not (declared.order and declared.kind is Kind.CATEGORICAL):
+        lines.append(f"kind = {toml_value(str(declared.kind))}")
+    if declared.order is not None:
+        lines.append(f"order = {toml_array(declared.order, indent=8)}")
+    return "\n".join([f"[attributes.{toml_key(name)}]", *lines, ""]) if lines else ""
+
+
+def _taxonomy(name: str, taxonomy: Taxonomy) -> str:
+    lines = list(_branches(name, (), taxonomy.to_nested()))
+    return "\n".join([f"[taxonomies.{toml_key(name)}]", *lines, ""])
+
+
+def _branches(name: str, above: tuple[str, ...], tree: Any) -> Iterator[str]:
+    """One line per list of values, under its dotted path.
+
+    Nested tables would have to follow all lists of their parent, which would change the order of
+    the values.
+    """
+    if isinstance(tree, Mapping):
+        for label, below in tree.items():
+            yield from _branches(name, (*above, _label(name, label)), below)
+        return
+    key = ".".join(toml_key(label) for label in above)
+    yield f"{key} = {toml_array(tree, indent=len(key) + 3)}"
+
+
+def _label(name: str, label: Any) -> str:
+    if isinstance(label, str):
+        return label
+    raise SchemaError(
+        f"the taxonomy of {name!r} has the value {label!r}, which is not a text, beside inner "
+        "labels; put it into a list under a label of its own",
+        column=name,
+    )
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write beside the file and rename: a reader sees the old file or the new one, whole."""
+    temp = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with temp.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temp.replace(path)
+    except BaseException:
+        temp.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,134 @@
+"""Read a table from wherever it is: a file, Arrow, a data frame, a database, a query."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.core.microdata import Microdata, require_columns
+from sfumato.core.schema import Schema
+from sfumato.errors import DataError, SchemaError
+from sfumato.io.databases import is_url, open_database
+from sfumato.io.files import as_dataset, open_file
+from sfumato.io.hints import did_you_mean
+from sfumato.io.opened import Opened, reading
+from sfumato.io.plain import plain_table, without_markers
+from sfumato.io.sql import open_query
+
+Source = Any  # a path, a database URL, or an object of Arrow, pandas, polars, DuckDB, ...
+
+
+def read(
+    source: Source,
+    schema: Schema,
+    *,
+    query: str | None = None,
+    missing: str | Collection[str] = (),
+) -> Microdata:
+    """Read and encode the columns that the schema names.
+
+    ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
+    in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
+    Identifiers must be there but are not loaded.
+    """
+    with _opened(source, query, _markers(missing)) as opened:
+        require_columns(opened.names, schema)
+        kept = [*schema.quasi, *schema.sensitive, *schema.insensitive]
+        table = _loaded(opened, kept, _markers(missing))
+    for name in schema.identifiers:
+        # encoding wants to see every column of the schema; nothing is in these
+        table = table.append_column(name, pa.nulls(table.num_rows))
+    return Microdata.from_arrow(table, schema)
+
+
+def read_table(
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    query: str | None = None,
+    missing: str | Collection[str] = (),
+) -> pa.Table:
+    """Read the named columns, or all, as an Arrow table without metadata; see ``read``."""
+    with _opened(source, query, _markers(missing)) as opened:
+        wanted = opened.names if columns is None else columns
+        for name in wanted:
+            _require_name(name, opened)
+        return _loaded(opened, wanted, _markers(missing))
+
+
+def _opened(
+    source: Source, query: str | None, missing: Collection[str]
+) -> AbstractContextManager[Opened]:
+    if isinstance(source, str) and is_url(source):
+        return open_database(source, query)
+    if isinstance(source, str | Path):
+        opened = open_file(Path(source), missing)
+        return nullcontext(opened) if query is None else _queried_file(source, opened, query)
+    opened = _open_arrow(source)
+    return nullcontext(opened) if query is None else _queried(opened, query)
+
+
+@contextmanager
+def _queried_file(path: str | Path, opened: Opened, query: str) -> Iterator[Opened]:
+    """A query over a file; Parquet and Arrow files need not fit into memory."""
+    view = as_dataset(Path(path))
+    if view is None:
+        view = opened.load(opened.names)
+    with open_query(opened.label, view, query) as result:
+        yield result
+
+
+@contextmanager
+def _queried(opened: Opened, query: str) -> Iterator[Opened]:
+    with open_query(opened.label, plain_table(opened.load(opened.names)), query) as result:
+        yield result
+
+
+def _open_arrow(source: Source) -> Opened:
+    """Whatever speaks Arrow: the objects of pyarrow and all that export its C interface."""
+    label = f"the {type(source).__module__.partition('.')[0]} {type(source).__name__}"
+    if hasattr(source, "__arrow_c_array__") and not hasattr(source, "__arrow_c_stream__"):
+        with reading(label):
+            source = pa.table(pa.record_batch(source))
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise DataError(
+            f"cannot read {label}; use a path, a database URL, or an object of Arrow, pandas, "
+            "polars or DuckDB",
+            source=label,
+        )
+    with reading(label):
+        stream = pa.RecordBatchReader.from_stream(source)
+
+    def load(columns: Sequence[str]) -> pa.Table:
+        places = [stream.schema.names.index(name) for name in columns]
+        fields = pa.schema([stream.schema.field(place) for place in places])
+        with reading(label):
+            # batch by batch, so that the other columns are let go at once
+            return pa.Table.from_batches((batch.select(places) for batch in stream), fields)
+
+    return Opened(label, tuple(stream.schema.names), load)
+
+
+def _loaded(opened: Opened, columns: Sequence[str], missing: Collection[str]) -> pa.Table:
+    table = plain_table(opened.load(columns))
+    if table.num_rows == 0:
+        raise DataError(
+            f"{opened.label} has columns but no rows; there is nothing to publish",
+            source=opened.label,
+        )
+    return without_markers(table, missing) if missing else table
+
+
+def _markers(missing: str | Collection[str]) -> Collection[str]:
+    # one marker is often all there is, and a text would otherwise count as its letters
+    return (missing,) if isinstance(missing, str) else missing
+
+
+def _require_name(name: str, opened: Opened) -> None:
+    if name not in opened.names:
+        hint = did_you_mean(name, opened.names) or f"it has {', '.join(opened.names)}"
+        raise SchemaError(f"{opened.label} has no column {name!r}; {hint}", column=name)

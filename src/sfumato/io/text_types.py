@@ -1,0 +1,83 @@
+"""What the texts of a column are: numbers, dates, truth values, or just texts.
+
+The types are decided on all distinct texts, not on a sample. A column gets a type only if every
+text in it can be told from its value: "02174" and "+4930" are texts, because reading them as
+numbers would lose a character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+# Missing in a column of numbers, dates or truth values. In a column of texts they are values: the
+# country code NA is Namibia, and Null is a family name.
+NULL_MARKERS = ("NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan")
+
+_INTEGER = r"-?(0|[1-9][0-9]*)"
+# Infinite numbers count as numbers, so that they are refused as such and not taken for a category.
+_NUMBER = rf"{_INTEGER}(\.[0-9]*)?([eE][+-]?[0-9]+)?|-?\.[0-9]+([eE][+-]?[0-9]+)?|-?[iI]nf(inity)?"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+_ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})"
+_TRUTH = r"(?i:true|false)"
+
+# The first pattern that every text matches decides; its types are tried from left to right. A
+# whole number too long for 64 bits stays a text: as a floating-point number, two long account
+# numbers could become one.
+_TYPES: tuple[tuple[str, tuple[pa.DataType, ...]], ...] = (
+    (_INTEGER, (pa.int64(),)),
+    (_NUMBER, (pa.float64(),)),
+    (_TRUTH, (pa.bool_(),)),
+    (_DATE, (pa.date32(),)),
+    (rf"{_DATE}({_TIME})?", (pa.timestamp("us"), pa.timestamp("ns"))),
+    (rf"{_DATE}{_TIME}{_ZONE}", (pa.timestamp("us", "UTC"), pa.timestamp("ns", "UTC"))),
+)
+
+
+def typed(column: pa.ChunkedArray, missing: Collection[str]) -> pa.ChunkedArray:
+    """A column of dictionary-encoded texts as a column of the type that they all have.
+
+    Blanks around a text are dropped: "flu" and "flu " are one disease, and counting them as two
+    would promise a diversity that is not there.
+    """
+    chunks = column.chunks
+    # every chunk has a dictionary of its own, in which each text is looked at once
+    texts = [_absent(pc.utf8_trim_whitespace(chunk.dictionary), ["", *missing]) for chunk in chunks]
+    values = _values(texts)
+    pairs = zip(values, chunks, strict=True)
+    kind = values[0].type if values else pa.string()
+    return pa.chunked_array([value.take(chunk.indices) for value, chunk in pairs], kind)
+
+
+def _values(texts: list[pa.Array]) -> list[pa.Array]:
+    present = [_absent(part, NULL_MARKERS) for part in texts]
+    if all(part.null_count == len(part) for part in present):
+        return texts
+    for pattern, kinds in _TYPES:
+        if all(_all_match(part, pattern) for part in present):
+            return _first_cast(present, kinds) or texts
+    return texts
+
+
+def _first_cast(present: list[pa.Array], kinds: tuple[pa.DataType, ...]) -> list[pa.Array] | None:
+    for kind in kinds:
+        try:
+            return [part.cast(kind) for part in present]
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def _all_match(texts: pa.Array, pattern: str) -> bool:
+    # the group keeps the anchors outside the alternatives
+    matches = pc.match_substring_regex(texts, rf"\A(?:{pattern})\z")
+    # nulls are skipped; a chunk of nothing else contradicts no type
+    return bool(pc.all(matches, min_count=0).as_py())
+
+
+def _absent(texts: pa.Array, markers: Collection[str]) -> pa.Array:
+    found = pc.is_in(texts, value_set=pa.array(markers, pa.string()))
+    return pc.if_else(found, pa.scalar(None, pa.string()), texts)

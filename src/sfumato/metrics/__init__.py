@@ -1,0 +1,1 @@
+"""What a release lost: numbers to compare partitions and methods with."""

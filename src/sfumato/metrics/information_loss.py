@@ -1,0 +1,75 @@
+"""Information loss of a partition, as the papers measure it.
+
+Every function takes the partition or its boxes; smaller is always better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sfumato.core.arrays import Counts
+from sfumato.core.boxes import Boxes, Ranges
+from sfumato.core.partition import Partition
+from sfumato.errors import ParameterError
+
+
+def discernibility(partition: Partition) -> int:
+    """C_DM: every row costs the size of its group, so the sum of squared sizes."""
+    return int(np.square(partition.sizes).sum())
+
+
+def average_group_size(partition: Partition, k: int) -> float:
+    """C_AVG: rows per group, in units of k; 1 is the best k allows."""
+    return partition.n_rows / partition.n_groups / k
+
+
+def ncp(boxes: Boxes, sizes: Counts) -> float:
+    """Normalized certainty penalty: mean over all published cells, 0 exact to 1 unknown."""
+    return float(np.mean(list(ncp_by_attribute(boxes, sizes).values())))
+
+
+def ncp_by_attribute(boxes: Boxes, sizes: Counts) -> dict[str, float]:
+    """The mean penalty of each attribute's cells."""
+    return {
+        side.attribute.name: float(np.average(side.penalties(), weights=sizes)) for side in boxes
+    }
+
+
+def iloss(boxes: Boxes, sizes: Counts, weights: Mapping[str, float] | None = None) -> float:
+    """ILoss: (values covered - 1) / domain size per cell, weighted by attribute, summed over rows.
+
+    Attributes without a weight weigh 1.
+    """
+    given = dict(weights or {})
+    known = {side.attribute.name for side in boxes}
+    for name in given:
+        if name not in known:
+            raise ParameterError(f"a weight for {name!r}, which has no box", parameter="weights")
+    return float(
+        sum(
+            given.get(side.attribute.name, 1.0)
+            * np.sum((side.n_values() - 1) / side.attribute.size * sizes)
+            for side in boxes
+        )
+    )
+
+
+def perimeter(boxes: Boxes, sizes: Counts) -> float:
+    """Raw NCP as the k-join paper prints it: twice the box's extents, summed over rows."""
+    total = 0.0
+    for side in boxes:
+        if not isinstance(side, Ranges):
+            raise ParameterError(
+                f"{side.attribute.name!r} is unordered, so its boxes have no perimeter",
+                parameter="boxes",
+            )
+        total += 2 * float(np.sum(side.extents() * sizes))
+    return total
+
+
+def group_sizes(partition: Partition) -> dict[int, int]:
+    """How many groups have each size, ascending."""
+    sizes, counts = np.unique(partition.sizes, return_counts=True)
+    return {int(size): int(count) for size, count in zip(sizes, counts, strict=True)}

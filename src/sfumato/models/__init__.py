@@ -1,0 +1,1 @@
+"""Privacy models: when is a group safe? A model sees counts, never rows."""

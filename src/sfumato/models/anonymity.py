@@ -1,0 +1,49 @@
+"""k-anonymity: a person is hidden among at least k rows (Samarati and Sweeney, 1998)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sfumato.core.arrays import Flags
+from sfumato.core.histograms import Histograms
+from sfumato.errors import Infeasible, ParameterError
+from sfumato.models._rules import SIZE, Rule
+from sfumato.models.base import BuiltIn
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity(BuiltIn):
+    """Every group has at least k rows.
+
+    It bounds the chance of picking a person's row at 1/k. It says nothing about the sensitive
+    value: k rows that all hold the same disease give it away.
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+    needs_sensitive: ClassVar[bool] = False
+    k: int
+
+    def __post_init__(self) -> None:
+        """Refuse a k that means nothing."""
+        if type(self.k) is not int or self.k < 1:  # True is an int, and no k
+            raise ParameterError(
+                f"k must be a whole number, 1 or more, not {self.k}", parameter="k"
+            )
+
+    def passes(self, groups: Histograms) -> Flags:
+        """At least k rows."""
+        return groups.sizes >= self.k
+
+    def rule(self, groups: Histograms) -> Rule:  # noqa: ARG002
+        """The size rule."""
+        return Rule(SIZE, float(self.k), least=self.k)
+
+    def refusal(self, whole: Histograms) -> Infeasible:
+        """More asked for than there are rows."""
+        n = int(whole.whole.sum())
+        return Infeasible(
+            f"k = {self.k} is more than the table's {n:,} rows; the largest possible k is {n}",
+            model=self,
+            largest=n,
+        )

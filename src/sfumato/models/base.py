@@ -1,0 +1,109 @@
+"""What a privacy model is, and how several hold at once.
+
+A model is a frozen dataclass with a ``passes`` method over histograms. A user's own class needs
+nothing else; the built-in ones also carry a compiled rule, which makes them fast inside the
+partitioning loops, and know the largest parameter a table can bear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+from sfumato.core.arrays import Flags
+from sfumato.core.histograms import Histograms
+from sfumato.errors import Infeasible, ParameterError
+from sfumato.models._rules import Rule
+
+
+@runtime_checkable
+class Model(Protocol):
+    """The seam: anything that can tell which groups are safe."""
+
+    def passes(self, groups: Histograms) -> Flags:
+        """Per group, whether it is safe."""
+        ...
+
+
+class Combinable:
+    """Adds ``model & model`` to a model."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Model) -> AllOf:
+        """Both must hold."""
+        return AllOf((*parts(self), *parts(other)))  # type: ignore[arg-type]
+
+    def __rand__(self, other: Model) -> AllOf:
+        """Both must hold, the other one a model that knows nothing of this class."""
+        return AllOf((*parts(other), *parts(self)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(Combinable):
+    """Several models, all of which must hold, each over its own attribute."""
+
+    models: tuple[Model, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a promise of nothing."""
+        if not self.models:
+            raise ParameterError("name at least one model", parameter="models")
+
+    def passes(self, groups: Histograms) -> Flags:
+        """Groups that every part passes, all parts looking at the same histograms."""
+        first, *rest = self.models
+        verdict = first.passes(groups)
+        for model in rest:
+            verdict = verdict & model.passes(groups)
+        return verdict
+
+    def __str__(self) -> str:
+        """Names of the parts."""
+        return " & ".join(str(model) for model in self.models)
+
+
+def parts(model: Model) -> Iterator[Model]:
+    """The single models that a model is made of."""
+    if isinstance(model, AllOf):
+        for part in model.models:
+            yield from parts(part)
+    else:
+        yield model
+
+
+class BuiltIn(Combinable):
+    """Base of the models that ship: a name, parameters as dataclass fields, a compiled rule."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+    needs_sensitive: ClassVar[bool] = True
+
+    def rule(self, groups: Histograms) -> Rule | None:
+        """The compiled form for this table, or None when there is none."""
+        raise NotImplementedError
+
+    def passes(self, groups: Histograms) -> Flags:
+        """Per group, whether it is safe."""
+        raise NotImplementedError
+
+    def refusal(self, whole: Histograms) -> Infeasible:
+        """The error for a table that fails even as one group."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters, as written in release.json."""
+        stated = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        told = {key: value for key, value in stated.items() if value is not None}
+        return {"model": self.name, **told}
+
+    @classmethod
+    def from_dict(cls, stated: dict[str, Any]) -> Self:
+        """The inverse of to_dict."""
+        return cls(**{key: value for key, value in stated.items() if key != "model"})
+
+    def __str__(self) -> str:
+        """Name and parameters in words."""
+        stated = {key: value for key, value in self.to_dict().items() if key != "model"}
+        return f"{self.name} ({', '.join(f'{key} = {value}' for key, value in stated.items())})"

@@ -1,0 +1,133 @@
+"""t-closeness: a group's sensitive values are distributed like the table's (Li et al., ICDE 2007).
+
+The distance is the earth mover's: mass moves between categories at cost 1 (equal), along an order
+at cost steps / (domain - 1) (ordered), or through a taxonomy at the height of the lowest common
+ancestor over the height of the tree (hierarchical).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sfumato.core.arrays import Flags, Floats
+from sfumato.core.attribute import Attribute
+from sfumato.core.histograms import Histograms
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.errors import Infeasible, ParameterError
+from sfumato.models._rules import CLOSE_EQUAL, CLOSE_ORDERED, TOLERANCE, Rule
+from sfumato.models.base import BuiltIn
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+_BLOCK = 2**22
+
+
+@dataclass(frozen=True, slots=True)
+class TCloseness(BuiltIn):
+    """Earth mover's distance to the whole table at most t.
+
+    Without a distance, a taxonomy asks for the hierarchical one, an order for the ordered one.
+    """
+
+    name: ClassVar[str] = "t-closeness"
+    t: float
+    distance: Distance | None = None
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a t that means nothing."""
+        if not 0 <= self.t <= 1:
+            raise ParameterError(f"t must be between 0 and 1, not {self.t}", parameter="t")
+        if self.distance not in (None, "equal", "ordered", "hierarchical"):
+            raise ParameterError(
+                f"distance must be equal, ordered or hierarchical, not {self.distance!r}",
+                parameter="distance",
+            )
+
+    def passes(self, groups: Histograms) -> Flags:
+        """Distance at most t."""
+        return self.distances(groups) <= self.t + TOLERANCE
+
+    def distances(self, groups: Histograms) -> Floats:
+        """Each group's distance to the whole table."""
+        measure = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[
+            self._distance(groups)
+        ]
+        whole = groups.whole / groups.whole.sum()
+        width = len(whole)
+        found = np.empty(groups.n_groups)
+        step = max(1, _BLOCK // width)
+        for low in range(0, groups.n_groups, step):
+            high = min(low + step, groups.n_groups)
+            found[low:high] = measure(_dense(groups, low, high) - whole, groups.attribute)
+        return found
+
+    def rule(self, groups: Histograms) -> Rule | None:
+        """A distance rule, except through a taxonomy."""
+        distance = self._distance(groups)
+        if distance == "hierarchical":
+            return None
+        return Rule(CLOSE_EQUAL if distance == "equal" else CLOSE_ORDERED, self.t)
+
+    def refusal(self, whole: Histograms) -> Infeasible:  # noqa: ARG002
+        """Cannot happen: the whole table is at distance 0 from itself."""
+        return Infeasible(f"t = {self.t} is out of reach", model=self, largest=1.0)
+
+    def _distance(self, groups: Histograms) -> Distance:
+        attribute = groups.attribute
+        if self.distance == "hierarchical" and (attribute is None or attribute.taxonomy is None):
+            raise ParameterError(
+                "the hierarchical distance needs a taxonomy on the sensitive attribute",
+                parameter="distance",
+            )
+        if self.distance is not None or attribute is None:
+            return self.distance or "equal"
+        if attribute.taxonomy is not None:
+            return "hierarchical"
+        return "ordered" if attribute.ordered else "equal"
+
+
+def _dense(groups: Histograms, low: int, high: int) -> Floats:
+    """Shares of groups low to high - 1 as a matrix, a column per value."""
+    entries = slice(groups.starts[low], groups.starts[high])
+    matrix = np.zeros((high - low, len(groups.whole)))
+    matrix[groups.groups[entries] - low, groups.values[entries]] = groups.counts[entries]
+    shares: Floats = matrix / matrix.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _equal(difference: Floats, attribute: Attribute | None) -> Floats:  # noqa: ARG001
+    halves: Floats = np.abs(difference).sum(axis=1) / 2
+    return halves
+
+
+def _ordered(difference: Floats, attribute: Attribute | None) -> Floats:  # noqa: ARG001
+    steps = max(1, difference.shape[1] - 1)
+    distances: Floats = np.abs(difference.cumsum(axis=1)).sum(axis=1) / steps
+    return distances
+
+
+def _hierarchical(difference: Floats, attribute: Attribute | None) -> Floats:
+    """Mass that cannot be evened out below a node moves through its parent.
+
+    Moving through a node of height h and down again costs h / H in all, half of it on each of the
+    two ways; so an edge below a node of height h, above one of height g, costs (h - g) / 2H.
+    A missing value hangs below the root: it is at distance 1 from all others.
+    """
+    if attribute is None or attribute.taxonomy is None:
+        raise TypeError("no taxonomy")
+    taxonomy: Taxonomy = attribute.taxonomy
+    heights = taxonomy.heights
+    surplus = np.zeros((len(difference), len(taxonomy.labels)))
+    surplus[:, taxonomy.leaf_nodes] = difference[:, : len(taxonomy.leaves)]
+    cost = np.zeros(len(difference))
+    for node in range(len(taxonomy.labels) - 1, 0, -1):
+        parent = taxonomy.parents[node]
+        cost += np.abs(surplus[:, node]) * (heights[parent] - heights[node])
+        surplus[:, parent] += surplus[:, node]
+    # what is left at the root comes from, or goes to, the missing value
+    last_way = 0.5 if heights[0] else 1.0
+    distances: Floats = cost / 2 / max(1, heights[0]) + last_way * np.abs(surplus[:, 0])
+    return distances

@@ -1,0 +1,197 @@
+"""l-diversity: a group's sensitive values differ enough (Machanavajjhala et al., ICDE 2006).
+
+Four readings of "enough". The frequency form is the one of Anatomy (Definition 2) and bounds what
+an attacker infers at 1/l; the distinct form bounds nothing when one value dominates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.core.histograms import Histograms
+from sfumato.errors import Infeasible, ParameterError
+from sfumato.models._rules import DISTINCT, ENTROPY, FREQUENCY, RECURSIVE, TOLERANCE, Rule
+from sfumato.models.base import BuiltIn
+
+
+@dataclass(frozen=True, slots=True)
+class LDiversity(BuiltIn):
+    """The most frequent sensitive value makes up at most 1/l of the group."""
+
+    name: ClassVar[str] = "l-diversity"
+    l: float  # noqa: E741
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an l that means nothing."""
+        _require_l(self.l)
+
+    def passes(self, groups: Histograms) -> Flags:
+        """Largest count at most size / l."""
+        return groups.largest <= groups.sizes * (1 + TOLERANCE) / self.l
+
+    def rule(self, groups: Histograms) -> Rule:  # noqa: ARG002
+        """The frequency rule."""
+        return Rule(FREQUENCY, self.l, least=math.ceil(self.l - TOLERANCE))
+
+    def refusal(self, whole: Histograms) -> Infeasible:
+        """The eligibility condition: no value more often than n / l."""
+        n, (value, count) = int(whole.whole.sum()), _most_frequent(whole)
+        # a whole l gets a whole answer, a fractional one an answer rounded down
+        largest = n // count if self.l == int(self.l) else math.floor(1000 * n / count) / 1000
+        return Infeasible(
+            f"l = {self.l:g} is out of reach on {_name(whole)}: {value!r} is the value of "
+            f"{count:,} of {n:,} rows ({count / n:.1%}), and l-diversity allows it at most 1/l of "
+            f"them; the largest feasible l is {largest:g}",
+            model=self,
+            value=value,
+            largest=largest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctLDiversity(BuiltIn):
+    """At least l different sensitive values; one of them may still dominate."""
+
+    name: ClassVar[str] = "distinct-l-diversity"
+    l: int  # noqa: E741
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an l that means nothing."""
+        if not isinstance(self.l, int):
+            raise ParameterError(f"l counts values: a whole number, not {self.l}", parameter="l")
+        _require_l(self.l)
+
+    def passes(self, groups: Histograms) -> Flags:
+        """At least l values present."""
+        return groups.distinct >= self.l
+
+    def rule(self, groups: Histograms) -> Rule:  # noqa: ARG002
+        """The distinct rule."""
+        return Rule(DISTINCT, float(self.l), least=self.l)
+
+    def refusal(self, whole: Histograms) -> Infeasible:
+        """Fewer values in the table than asked for."""
+        largest = int(np.count_nonzero(whole.whole))
+        return Infeasible(
+            f"l = {self.l} is out of reach on {_name(whole)}: it has {largest} different values, "
+            f"so the largest feasible l is {largest}",
+            model=self,
+            largest=largest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyLDiversity(BuiltIn):
+    """The entropy of the sensitive values is at least log l; l may be fractional."""
+
+    name: ClassVar[str] = "entropy-l-diversity"
+    l: float  # noqa: E741
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an l that means nothing."""
+        _require_l(self.l)
+
+    def passes(self, groups: Histograms) -> Flags:
+        """Entropy at least log l."""
+        return entropies(groups) >= math.log(self.l) - TOLERANCE
+
+    def rule(self, groups: Histograms) -> Rule:  # noqa: ARG002
+        """The entropy rule; l equally frequent values need l rows."""
+        return Rule(ENTROPY, self.l, least=math.ceil(self.l - TOLERANCE))
+
+    def refusal(self, whole: Histograms) -> Infeasible:
+        """Less entropy in the table than asked for."""
+        value, count = _most_frequent(whole)
+        # half the tolerance: l equally frequent values reach l in spite of rounding
+        largest = math.floor(1000 * math.exp(entropies(whole.merged())[0] + TOLERANCE / 2)) / 1000
+        return Infeasible(
+            f"l = {self.l:g} is out of reach on {_name(whole)}: {value!r} alone takes "
+            f"{count / whole.whole.sum():.1%} of the rows; the largest feasible l is {largest:g}",
+            model=self,
+            value=value,
+            largest=largest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveLDiversity(BuiltIn):
+    """(c, l)-diversity: r1 < c (r_l + ... + r_m), the counts sorted descending."""
+
+    name: ClassVar[str] = "recursive-cl-diversity"
+    c: float
+    l: int  # noqa: E741
+    on: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that mean nothing."""
+        if not self.c > 0:
+            raise ParameterError(f"c must be more than 0, not {self.c}", parameter="c")
+        if not isinstance(self.l, int):
+            raise ParameterError(f"l is a rank: a whole number, not {self.l}", parameter="l")
+        _require_l(self.l)
+
+    def passes(self, groups: Histograms) -> Flags:
+        """Largest count below c times the tail from the l-th on."""
+        tail = _tail(groups, self.l)
+        return (tail > 0) & (groups.largest < self.c * tail)
+
+    def rule(self, groups: Histograms) -> Rule:  # noqa: ARG002
+        """The recursive rule; l values need l rows."""
+        return Rule(RECURSIVE, self.c, float(self.l), least=self.l)
+
+    def refusal(self, whole: Histograms) -> Infeasible:
+        """The table as a whole is too uneven."""
+        value, count = _most_frequent(whole)
+        largest = self._largest(whole.merged())
+        hint = f"the largest feasible l is {largest}" if largest else "try a larger c"
+        return Infeasible(
+            f"(c, l) = ({self.c:g}, {self.l}) is out of reach on {_name(whole)}: {value!r} has "
+            f"{count:,} rows, not less than c times those of the {self.l}-th value and below; "
+            f"with c = {self.c:g} {hint}",
+            model=self,
+            value=value,
+            largest=largest,
+        )
+
+    def _largest(self, whole: Histograms) -> int:
+        """The largest l this table bears with the same c; 0 when there is none."""
+        counts = np.sort(whole.counts)[::-1]
+        tails = counts[::-1].cumsum()[::-1]
+        return int(np.count_nonzero(counts[0] < self.c * tails))
+
+
+def entropies(groups: Histograms) -> Floats:
+    """Entropy of each group's values, in nats."""
+    shares = groups.shares
+    return -groups.total(shares * np.log(shares))
+
+
+def _tail(groups: Histograms, depth: int) -> Counts:
+    """Rows of each group whose value is not among its depth - 1 most frequent ones."""
+    order = np.lexsort((-groups.counts, groups.groups))
+    rank = np.arange(len(order)) - groups.starts[groups.groups]
+    return np.add.reduceat(np.where(rank >= depth - 1, groups.counts[order], 0), groups.starts[:-1])
+
+
+def _most_frequent(whole: Histograms) -> tuple[Any, int]:
+    code = int(np.argmax(whole.whole))
+    attribute = whole.attribute
+    value = None if attribute is None else attribute.decode(np.array([code]))[0].as_py()
+    return value, int(whole.whole[code])
+
+
+def _name(whole: Histograms) -> str:
+    return repr(whole.attribute.name) if whole.attribute is not None else "the table"
+
+
+def _require_l(l: float) -> None:  # noqa: E741
+    if isinstance(l, bool) or not l >= 1:
+        raise ParameterError(f"l must be 1 or more, not {l}", parameter="l")

@@ -1,0 +1,46 @@
+"""The models that ship, by the name they have in files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sfumato.errors import ParameterError
+from sfumato.models.anonymity import KAnonymity
+from sfumato.models.base import AllOf, BuiltIn, Model
+from sfumato.models.closeness import TCloseness
+from sfumato.models.diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    LDiversity,
+    RecursiveLDiversity,
+)
+
+MODELS: dict[str, type[BuiltIn]] = {
+    model.name: model
+    for model in (
+        KAnonymity,
+        LDiversity,
+        DistinctLDiversity,
+        EntropyLDiversity,
+        RecursiveLDiversity,
+        TCloseness,
+    )
+}
+
+
+def model_from_dict(stated: dict[str, Any]) -> BuiltIn:
+    """The model that release.json states."""
+    name = stated.get("model")
+    if name not in MODELS:
+        raise ParameterError(
+            f"unknown model {name!r}; known: {', '.join(MODELS)}", parameter="model"
+        )
+    try:
+        return MODELS[name].from_dict(stated)
+    except TypeError as error:
+        raise ParameterError(f"{name}: {error}", parameter="model") from error
+
+
+def all_of(models: list[Model]) -> Model:
+    """One model out of one or more."""
+    return models[0] if len(models) == 1 else AllOf(tuple(models))

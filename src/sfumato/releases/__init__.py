@@ -1,0 +1,1 @@
+"""Releases: what the public sees of a partition, in memory and on disk."""

@@ -1,0 +1,111 @@
+"""From a side of the boxes to the columns that show it.
+
+Columns are built per group and then repeated for its rows. They are plain arrays, never
+dictionaries over the domain: a dictionary would carry values that no published row shows.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.arrays import Codes, Flags, Ints
+from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.boxes import Nodes, Ranges, Side, ValueSets
+from sfumato.core.partition import Partition
+from sfumato.errors import ParameterError
+
+Labels: TypeAlias = Literal["ranges", "sets", "taxonomy", "text"]
+Columns: TypeAlias = dict[str, pa.Array]
+
+
+def require_labels(labels: str) -> None:
+    """Raise unless this is a way to label boxes."""
+    if labels not in get_args(Labels):
+        known = ", ".join(get_args(Labels))
+        raise ParameterError(f"labels must be one of {known}, not {labels!r}", parameter="labels")
+
+
+def side_for(attribute: Attribute, codes: Ints, partition: Partition, labels: Labels) -> Side:
+    """The kind of side in which an attribute is to be published."""
+    if labels in ("taxonomy", "text") and attribute.taxonomy is not None:
+        return Nodes.above(Ranges.around(attribute, codes, partition))
+    as_set = labels == "sets" and attribute.kind is Kind.CATEGORICAL
+    if attribute.ordered and not as_set:
+        return Ranges.around(attribute, codes, partition)
+    return ValueSets.around(attribute, codes, partition)
+
+
+def columns_of(side: Side, labels: Labels) -> tuple[str, Columns]:
+    """The form of a side, and its columns with one entry per group."""
+    name = side.attribute.name
+    if labels == "text":
+        return "text", {name: _text(side)}
+    if isinstance(side, Ranges):
+        return "range", {
+            f"{name}_min": _decode(side.attribute, side.low),
+            f"{name}_max": _decode(side.attribute, side.high),
+            **_missing_column(side.attribute, side.missing),
+        }
+    if isinstance(side, Nodes):
+        return "label", {name: _node_labels(side), **_missing_column(side.attribute, side.missing)}
+    if isinstance(side, ValueSets):
+        return "set", {name: _lists(side)}
+    raise TypeError(f"no columns for a {type(side).__name__}")
+
+
+def _missing_column(attribute: Attribute, missing: Flags) -> Columns:
+    """A column that tells where the value may lack; only where the attribute lacks any."""
+    return {f"{attribute.name}_missing": pa.array(missing)} if attribute.has_missing else {}
+
+
+def _decode(attribute: Attribute, codes: Codes) -> pa.Array:
+    """Values of the codes, null for -1."""
+    return attribute.values.take(pa.array(codes, mask=codes < 0))
+
+
+def _node_labels(side: Nodes) -> pa.Array:
+    labels = pa.array(side.taxonomy.labels, pa.string())
+    return labels.take(pa.array(side.nodes, mask=side.nodes < 0))
+
+
+def _lists(side: ValueSets) -> pa.ListArray:
+    return pa.ListArray.from_arrays(
+        pa.array(side.starts.astype(np.int32)), side.attribute.decode(side.codes)
+    )
+
+
+def _text(side: Side) -> pa.Array:
+    """One readable cell: 53711, [53710, 53711], {Female, Male}; null when only missing."""
+    if isinstance(side, ValueSets):
+        return _set_text(side)
+    if isinstance(side, Nodes):
+        shown = _node_labels(side)
+    elif isinstance(side, Ranges):
+        shown = _range_text(side)
+    else:
+        raise TypeError(f"no text for a {type(side).__name__}")
+    also = pc.binary_join_element_wise(shown, " or missing", "")
+    return pc.if_else(pa.array(side.missing), also, shown)
+
+
+def _range_text(side: Ranges) -> pa.Array:
+    low, high = (
+        _decode(side.attribute, codes).cast(pa.string()) for codes in (side.low, side.high)
+    )
+    both = pc.binary_join_element_wise("[", low, ", ", high, "]", "")
+    return pc.if_else(pa.array(side.low == side.high), low, both)
+
+
+def _set_text(side: ValueSets) -> pa.Array:
+    single = np.diff(side.starts) == 1
+    texts = side.attribute.decode(side.codes).cast(pa.string())
+    only = texts.take(pa.array(side.starts[:-1]))
+    listed = pa.ListArray.from_arrays(
+        pa.array(side.starts.astype(np.int32)), texts.fill_null("missing")
+    )
+    both = pc.binary_join_element_wise("{", pc.binary_join(listed, ", "), "}", "")
+    return pc.if_else(pa.array(single), only, both)

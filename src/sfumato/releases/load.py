@@ -1,0 +1,23 @@
+"""Open a release folder, whatever its kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sfumato.errors import ReleaseError
+from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.manifest import read_manifest
+
+_KINDS = {GeneralizedTable.kind: GeneralizedTable}
+
+
+def load(path: str | Path) -> GeneralizedTable:
+    """Read a release folder."""
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    if manifest.kind not in _KINDS:
+        raise ReleaseError(
+            f"{folder} is a release of kind {manifest.kind!r}, which this sfumato does not know",
+            path=folder,
+        )
+    return _KINDS[manifest.kind].read(folder, manifest)

@@ -1,0 +1,117 @@
+"""release.json: what a release promises and how to read its tables.
+
+It states parameters, counts and metrics. It never holds a data value that the tables do not show,
+nor the seed, which could undo the published order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ReleaseError
+
+FORMAT = "sfumato-release"
+VERSION = 1
+FILE = "release.json"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedColumn:
+    """How one attribute of the microdata appears.
+
+    ``form`` is range, set, label or text for a generalized quasi-identifier and value for
+    everything published as it is; ``columns`` are the names of its columns in the table.
+    """
+
+    name: str
+    role: str
+    form: str
+    columns: tuple[str, ...]
+    kind: str | None = None
+    order: tuple[Any, ...] | None = None
+    taxonomy: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The contents of release.json."""
+
+    kind: str
+    promise: tuple[dict[str, Any], ...]
+    algorithm: dict[str, Any]
+    rows: int
+    groups: int
+    columns: tuple[PublishedColumn, ...]
+    metrics: dict[str, Any]
+    made_by: str = field(default="sfumato")
+
+    def of_role(self, role: str) -> tuple[PublishedColumn, ...]:
+        """The columns that play a role."""
+        return tuple(column for column in self.columns if column.role == role)
+
+    def to_json(self) -> str:
+        """The text of release.json."""
+        stated = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        stated["columns"] = [
+            {key: value for key, value in column.items() if value is not None}
+            for column in stated["columns"]
+        ]
+        return json.dumps(stated, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read release.json, or say why this folder is not a release."""
+    path = folder / FILE
+    if not folder.exists():
+        raise ReleaseError(f"{folder} does not exist", path=folder)
+    if not path.is_file():
+        raise ReleaseError(f"{folder} is not a release: it has no {FILE}", path=folder)
+    try:
+        stated = json.loads(path.read_text(encoding="utf-8"))
+        _require_format(folder, stated)
+        return _from_stated(stated)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ReleaseError(f"{path} is damaged: {error!r}", path=folder) from error
+
+
+def _require_format(folder: Path, stated: Mapping[str, Any]) -> None:
+    if stated.get("format") != FORMAT:
+        raise ReleaseError(f"{folder / FILE} is not the manifest of a release", path=folder)
+    if stated.get("version") != VERSION:
+        raise ReleaseError(
+            f"{folder} has release format {stated.get('version')!r}, this sfumato reads {VERSION}; "
+            "use the version that wrote it, or a newer one",
+            path=folder,
+        )
+
+
+def _from_stated(stated: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        kind=str(stated["kind"]),
+        promise=tuple(dict(part) for part in stated["promise"]),
+        algorithm=dict(stated["algorithm"]),
+        rows=int(stated["rows"]),
+        groups=int(stated["groups"]),
+        columns=tuple(_column(column) for column in stated["columns"]),
+        metrics=dict(stated["metrics"]),
+        made_by=str(stated["made_by"]),
+    )
+
+
+def _column(stated: Mapping[str, Any]) -> PublishedColumn:
+    def as_tuple(value: Sequence[Any] | None) -> tuple[Any, ...] | None:
+        return None if value is None else tuple(value)
+
+    return PublishedColumn(
+        name=stated["name"],
+        role=stated["role"],
+        form=stated["form"],
+        columns=tuple(stated["columns"]),
+        kind=stated.get("kind"),
+        order=as_tuple(stated.get("order")),
+        taxonomy=stated.get("taxonomy"),
+    )

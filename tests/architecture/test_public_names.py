@@ -1,0 +1,56 @@
+"""The public face: pinned, importable, documented, and cheap to import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import sfumato as sf
+
+PUBLIC = [
+    "Attribute", "Boxes", "DistinctLDiversity", "EntropyLDiversity", "GeneralizedTable",
+    "Histograms", "KAnonymity", "LDiversity", "Microdata", "Mondrian", "Partition",
+    "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",
+    "discernibility", "guess_schema", "iloss", "load", "ncp", "perimeter", "profile", "publish",
+    "read", "read_schema", "read_taxonomies", "verify", "write_schema",
+]  # fmt: skip
+
+
+def test_public_names_are_pinned() -> None:
+    assert sorted(sf.__all__) == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_each_name_is_there_and_documented(name: str) -> None:
+    assert getattr(sf, name).__doc__
+    assert name in dir(sf)
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="anonymise"):
+        _ = sf.anonymise
+
+
+def test_importing_sfumato_imports_nothing_heavy() -> None:
+    code = "import sys, sfumato; print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert "sfumato" in loaded
+    assert not {"numpy", "numba", "pyarrow", "duckdb", "rich", "click"} & set(loaded)
+
+
+def test_help_does_not_import_the_engine() -> None:
+    code = (
+        "import sys; from sfumato.cli.main import cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(*sorted(sys.modules))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert "click" in loaded
+    assert not {"numpy", "numba", "pyarrow", "duckdb", "rich"} & set(loaded)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.errors import PromiseBroken
+from sfumato.models.base import Model
+
+MODELS: dict[str, Model] = {
+    "k": sf.KAnonymity(4),
+    "l": sf.LDiversity(2),
+    "distinct": sf.DistinctLDiversity(3),
+    "entropy": sf.EntropyLDiversity(2.5),
+    "recursive": sf.RecursiveLDiversity(3.0, 2),
+    "close": sf.TCloseness(0.4),
+    "all": sf.KAnonymity(4) & sf.LDiversity(2) & sf.TCloseness(0.5),
+}
+
+
+def people(n: int = 300) -> sf.Microdata:
+    generator = np.random.default_rng(5)
+    return sf.Microdata.from_arrow(
+        pa.table(
+            {
+                "age": generator.integers(18, 60, n),
+                "sex": generator.choice(["f", "m", "x"], n),
+                "pay": generator.integers(1, 7, n) * 1000,
+            }
+        ),
+        sf.Schema(quasi=["age", "sex"], sensitive="pay"),
+    )
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize("file_format", ["parquet", "csv"])
+@pytest.mark.parametrize("labels", ["ranges", "text", "sets"])
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_published_verifies(
+    tmp_path: Path, model: str, labels: str, file_format: str, relaxed: bool
+) -> None:
+    made = sf.publish(people(), sf.Mondrian(relaxed=relaxed), MODELS[model], labels=labels)  # type: ignore[arg-type]
+    made.write(tmp_path / "out", format=file_format)  # type: ignore[arg-type]
+    found = sf.verify(tmp_path / "out").require()
+    assert found.ok
+    assert found.groups <= made.manifest.groups
+    if not relaxed:
+        assert found.groups == made.manifest.groups
+
+
+def written(tmp_path: Path, model: str = "k") -> Path:
+    return sf.publish(people(), sf.Mondrian(), MODELS[model]).write(tmp_path / "out")
+
+
+def rewrite(folder: Path, table: pa.Table) -> None:
+    pq.write_table(table, folder / "generalized.parquet")
+
+
+def state(folder: Path, **changes: object) -> None:
+    path = folder / "release.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_a_group_that_lost_a_row_is_named(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    table = pq.read_table(folder / "generalized.parquet")
+    odd = table.slice(0, 1).set_column(0, "age_min", pa.array([1], table["age_min"].type))
+    rewrite(folder, pa.concat_tables([odd, table.slice(1)]))
+    found = sf.verify(folder)
+    assert not found.ok
+    broken = next(check for check in found.checks if not check.kept)
+    assert "the 1 row with age_min=1, " in broken.detail
+    with pytest.raises(PromiseBroken, match="age_min=1"):
+        found.require()
+
+
+def test_a_stronger_promise_than_kept_is_caught(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    state(folder, promise=[{"model": "k-anonymity", "k": 50}])
+    assert not sf.verify(folder).ok
+
+
+@pytest.mark.parametrize(
+    ("model", "stronger"),
+    [
+        ("l", {"model": "l-diversity", "l": 5, "on": "pay"}),
+        ("distinct", {"model": "distinct-l-diversity", "l": 6, "on": "pay"}),
+        ("entropy", {"model": "entropy-l-diversity", "l": 5.9, "on": "pay"}),
+        ("recursive", {"model": "recursive-cl-diversity", "c": 0.2, "l": 3, "on": "pay"}),
+        ("close", {"model": "t-closeness", "t": 0.001, "on": "pay"}),
+    ],
+)
+def test_a_stronger_sensitive_promise_is_caught(
+    tmp_path: Path, model: str, stronger: dict[str, object]
+) -> None:
+    folder = written(tmp_path, model)
+    state(folder, promise=[stronger])
+    assert not sf.verify(folder).ok
+
+
+def test_missing_rows_and_undeclared_columns_are_caught(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    table = pq.read_table(folder / "generalized.parquet")
+    rewrite(folder, table.slice(5))
+    assert "295 published" in sf.verify(folder).checks[0].detail
+    rewrite(folder, table.append_column("name", pa.array(["x"] * table.num_rows)))
+    assert "'name' is published but not declared" in sf.verify(folder).checks[0].detail
+    rewrite(folder, table.drop_columns(["age_max"]))
+    assert "'age_max' is declared but not published" in sf.verify(folder).checks[0].detail
+
+
+def test_lists_are_compared_as_sets_of_values(tmp_path: Path) -> None:
+    # three rows that differ only in the last value of their list are three groups
+    folder = written(tmp_path)
+    lists = pa.table(
+        {"a": [["x", "y"], ["x", "z"], ["x"]], "pay": [1, 2, 3]},
+    )
+    rewrite(folder, lists)
+    state(
+        folder,
+        rows=3,
+        columns=[
+            {"name": "a", "role": "quasi", "form": "set", "columns": ["a"]},
+            {"name": "pay", "role": "sensitive", "form": "value", "columns": ["pay"]},
+        ],
+        promise=[{"model": "k-anonymity", "k": 2}],
+    )
+    found = sf.verify(folder)
+    assert found.groups == 3
+    assert not found.ok

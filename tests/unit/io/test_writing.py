@@ -1,0 +1,68 @@
+"""Published files hold the values and nothing else."""
+
+import csv
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.io.tables import read_table
+from sfumato.io.writing import write_csv, write_parquet
+
+GHOST = "value of a suppressed row"
+
+
+def ghostly() -> pa.Table:
+    """A table with metadata, and with a dictionary that lists a value which no row has."""
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), ["flu", "gout", GHOST])
+    inner = pa.field("item", pa.string(), metadata={"comment": GHOST})
+    fields = [
+        pa.field("disease", codes.type, metadata={"comment": GHOST}),
+        pa.field("jobs", pa.list_(inner)),
+        pa.field("age", pa.int64()),
+    ]
+    columns = [codes, pa.array([["a", "b"], [], None], pa.list_(inner)), pa.array([1, None, 3])]
+    return pa.table(columns, schema=pa.schema(fields, metadata={"pandas": GHOST}))
+
+
+def test_parquet_holds_values_and_types_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    write_parquet(ghostly(), path)
+    # uncompressed, so that the bytes can be searched
+    pq.write_table(pq.read_table(path), tmp_path / "b.parquet", compression="none")
+    assert GHOST.encode() not in (tmp_path / "b.parquet").read_bytes()
+    assert GHOST.encode() not in path.read_bytes()
+    file = pq.ParquetFile(path)
+    assert file.metadata.metadata is None
+    assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+    assert file.read().to_pydict() == ghostly().to_pydict()
+
+
+def test_a_dictionary_would_have_told(tmp_path: Path) -> None:
+    # the reason why columns are decoded: without it the ghost is in the file
+    pq.write_table(ghostly(), tmp_path / "a.parquet", compression="none")
+    assert GHOST.encode() in (tmp_path / "a.parquet").read_bytes()
+
+
+def test_sets_in_csv(tmp_path: Path) -> None:
+    write_csv(ghostly(), tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [
+        ["disease", "jobs", "age"],
+        ["flu", "{a, b}", "1"],
+        ["gout", "{}", ""],
+        ["flu", "", "3"],
+    ]
+
+
+def test_sets_of_numbers_in_csv(tmp_path: Path) -> None:
+    write_csv(pa.table({"a": [[1, 2]], "b": [1.5]}), tmp_path / "a.csv")
+    assert read_table(tmp_path / "a.csv").to_pylist() == [{"a": "{1, 2}", "b": 1.5}]
+
+
+def test_a_missing_value_in_a_set_is_named_in_csv(tmp_path: Path) -> None:
+    sets = pa.table({"town": pa.array([["a", None], [None], None, ["b"]])}).slice(0)
+    write_csv(sets, tmp_path / "sets.csv")
+    lines = (tmp_path / "sets.csv").read_text().splitlines()
+    assert lines == ['"town"', '"{a, missing}"', '"{missing}"', "", '"{b}"']
