@@ -11,12 +11,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import end_to_end, partitioning, quality, startup
+from benchmarks import anatomy, end_to_end, partitioning, quality, startup
 from benchmarks.measure import Line
 
 _SUITES = {
     "partitioning": partitioning.run,
     "end_to_end": end_to_end.run,
+    "anatomy": anatomy.run,
     "startup": startup.run,
     "quality": quality.run,
 }

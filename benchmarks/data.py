@@ -57,7 +57,7 @@ def adult(folder: Path | None) -> tuple[pa.Table, str]:
         "education_num": pa.array(generator.binomial(15, 0.62, 30_162) + 1),
     }
     for name, size in ADULT_CATEGORIES.items():
-        codes = _zipf(generator, size, 30_162)
+        codes = skewed(generator, size, 30_162)
         columns[name] = pa.array([f"{name}-{code:02}" for code in codes])
     return pa.table({name: columns[name] for name in ADULT_QUASI}), "generated stand-in"
 
@@ -66,7 +66,7 @@ def skewed_codes(rows: int) -> pa.Table:
     """Independent skewed columns with the census domain sizes, occupation with 50 values."""
     generator = np.random.default_rng(0)
     columns = {
-        name: pa.array(_zipf(generator, size, rows))
+        name: pa.array(skewed(generator, size, rows))
         for name, size in zip(CENSUS_QUASI, CENSUS_SIZES, strict=True)
     }
     return pa.table({**columns, "occupation": pa.array(generator.integers(0, 50, rows, np.int16))})
@@ -80,8 +80,9 @@ def uniform_codes(rows: int, attributes: int = 5, size: int = 1000) -> pa.Table:
     )
 
 
-def _zipf(
+def skewed(
     generator: np.random.Generator, size: int, rows: int
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int16]]:
+    """Codes whose frequencies fall like 1 / rank."""
     weights = 1 / np.arange(1, size + 1)
     return generator.choice(size, rows, p=weights / weights.sum()).astype(np.int16)

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.algorithms.anatomize import Anatomize
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.audits.inspection import assess, guess_schema, profile
     from sfumato.audits.verify import verify
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
         ncp,
         perimeter,
     )
+    from sfumato.metrics.reconstruction import (
+        generalized_reconstruction_error,
+        least_reconstruction_error,
+        reconstruction_error,
+    )
     from sfumato.models.anonymity import KAnonymity
     from sfumato.models.closeness import TCloseness
     from sfumato.models.diversity import (
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
         LDiversity,
         RecursiveLDiversity,
     )
+    from sfumato.releases.anatomized import AnatomizedTables
     from sfumato.releases.generalized import GeneralizedTable
     from sfumato.releases.load import load
     from sfumato.verbs import publish
@@ -44,6 +51,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "algorithms.anatomize": ("Anatomize",),
     "algorithms.mondrian": ("Mondrian",),
     "audits.inspection": ("assess", "guess_schema", "profile"),
     "audits.verify": ("verify",),
@@ -71,6 +79,12 @@ _HOMES = {
         "LDiversity",
         "RecursiveLDiversity",
     ),
+    "metrics.reconstruction": (
+        "generalized_reconstruction_error",
+        "least_reconstruction_error",
+        "reconstruction_error",
+    ),
+    "releases.anatomized": ("AnatomizedTables",),
     "releases.generalized": ("GeneralizedTable",),
     "releases.load": ("load",),
     "verbs": ("publish",),
@@ -78,6 +92,8 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Anatomize",
+    "AnatomizedTables",
     "Attribute",
     "Boxes",
     "DistinctLDiversity",
@@ -96,8 +112,10 @@ __all__ = [
     "assess",
     "average_group_size",
     "discernibility",
+    "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
+    "least_reconstruction_error",
     "load",
     "ncp",
     "perimeter",
@@ -106,6 +124,7 @@ __all__ = [
     "read",
     "read_schema",
     "read_taxonomies",
+    "reconstruction_error",
     "verify",
     "write_schema",
 ]

@@ -5,21 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 
+from sfumato.algorithms.anatomize import Anatomize, require_discrete
 from sfumato.algorithms.base import Partitioner, describe
 from sfumato.core.boxes import Boxes
+from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.errors import PromiseBroken
+from sfumato.errors import ParameterError, PromiseBroken
 from sfumato.metrics import information_loss as loss
+from sfumato.metrics.reconstruction import (
+    generalized_reconstruction_error,
+    reconstruction_error,
+)
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.base import BuiltIn, Model
-from sfumato.models.requirements import Requirement, passing, requirements
+from sfumato.models.diversity import LDiversity
+from sfumato.models.requirements import Requirement, requirements
+from sfumato.releases.anatomized import AnatomizedTables, anatomized_tables
 from sfumato.releases.columns import Labels, require_labels
 from sfumato.releases.generalized import (
     GeneralizedTable,
@@ -27,9 +35,49 @@ from sfumato.releases.generalized import (
     published_rows,
     require_means,
 )
-from sfumato.releases.manifest import Manifest
+from sfumato.releases.load import Release
+from sfumato.releases.manifest import Manifest, PublishedColumn
 
+Form: TypeAlias = Literal["generalized", "anatomized"]
 Stages: TypeAlias = Callable[[str, float], None]
+
+
+@overload
+def publish(  # type: ignore[overload-overlap]  # Anatomize is a Partitioner with another natural form
+    table: Microdata,
+    algorithm: Anatomize,
+    model: Model,
+    *,
+    form: Literal["anatomized"] | None = None,
+    seed: int | None = None,
+    progress: Stages | None = None,
+) -> AnatomizedTables: ...
+
+
+@overload
+def publish(
+    table: Microdata,
+    algorithm: Partitioner,
+    model: Model,
+    *,
+    form: Literal["anatomized"],
+    seed: int | None = None,
+    progress: Stages | None = None,
+) -> AnatomizedTables: ...
+
+
+@overload
+def publish(
+    table: Microdata,
+    algorithm: Partitioner,
+    model: Model,
+    *,
+    form: Literal["generalized"] | None = None,
+    labels: Labels = "ranges",
+    means: bool | Sequence[str] = False,
+    seed: int | None = None,
+    progress: Stages | None = None,
+) -> GeneralizedTable: ...
 
 
 def publish(
@@ -37,53 +85,75 @@ def publish(
     algorithm: Partitioner,
     model: Model,
     *,
+    form: Form | None = None,
     labels: Labels = "ranges",
     means: bool | Sequence[str] = False,
     seed: int | None = None,
     progress: Stages | None = None,
-) -> GeneralizedTable:
-    """Make a generalized release that keeps the model's promise.
+) -> Release:
+    """Make a release that keeps the model's promise.
 
-    ``labels`` says how boxes are shown: "ranges" (two columns with the bounds; sets of values for
-    unordered categories), "sets" (sets for all categories), "taxonomy" (labels of the tree where
-    there is one) or "text" (one readable column each, with labels where there is a tree).
-    ``means`` adds the group's mean of numerical quasi-identifiers. A ``seed`` makes the run
-    repeatable, and whoever knows it can undo the published order; without one, chance comes from
-    the operating system. ``progress`` hears the stage and the share of it that is done.
+    ``form`` is "generalized" (boxes instead of values) or "anatomized" (exact quasi-identifiers,
+    sensitive values in a table of their own); any partition can be published in either, and an
+    algorithm has a natural one. In a generalized release ``labels`` says how boxes are shown:
+    "ranges" (two columns with the bounds; sets of values for unordered categories), "sets" (sets
+    for all categories), "taxonomy" (labels of the tree where there is one) or "text" (one readable
+    column each, with labels where there is a tree), and ``means`` adds the group's mean of
+    numerical quasi-identifiers. A ``seed`` makes the run repeatable, and whoever knows it can undo
+    the published order; without one, chance comes from the operating system. ``progress`` hears the
+    stage and the share of it that is done.
     """
-    require_labels(labels)
-    averaged = require_means(table, means)
+    shape: str = form if form is not None else algorithm.form
     needs = requirements(model, table.schema)
+    _require_form(shape, labels, table, needs)
+    averaged = require_means(table, means)
     tell = progress or silent
     randomness = Randomness(seed)
     partition = algorithm.partition(
         table, needs, randomness, lambda share: tell("partitioning", share)
-    )
-    _require_kept(table, needs, partition)
-    tell("generalizing", 0.0)
-    boxes = boxes_of(table, partition, labels)
-    rows, columns = published_rows(table, partition, boxes, labels, averaged, randomness)
-    return GeneralizedTable(
-        rows,
-        Manifest(
-            kind=GeneralizedTable.kind,
+    ).relabelled(randomness)
+    groups = {name: _seen(table, name, partition) for name in table.schema.sensitive}
+    _require_kept(needs, groups, partition)
+    tell("building tables", 0.0)
+
+    def manifest(columns: tuple[PublishedColumn, ...], metrics: dict[str, Any]) -> Manifest:
+        return Manifest(
+            kind=shape,
             promise=tuple(_stated(need) for need in needs),
             algorithm=describe(algorithm),
             rows=partition.n_rows,
             groups=partition.n_groups,
             columns=columns,
-            metrics=_metrics(needs, partition, boxes),
-        ),
-    )
+            metrics={**_group_figures(needs, partition), **metrics},
+        )
+
+    if shape == AnatomizedTables.kind:
+        qit, sts, columns = anatomized_tables(table, partition, groups, randomness)
+        return AnatomizedTables(qit, sts, manifest(columns, _anatomy_figures(groups)))
+    boxes = boxes_of(table, partition, labels)
+    rows, columns = published_rows(table, partition, boxes, labels, averaged, randomness)
+    return GeneralizedTable(rows, manifest(columns, _box_figures(partition, boxes)))
 
 
 def silent(stage: str, share: float) -> None:
     """Tell nobody."""
 
 
-def _require_kept(table: Microdata, needs: tuple[Requirement, ...], partition: Partition) -> None:
+def _seen(table: Microdata, name: str, partition: Partition) -> Histograms:
+    attribute, codes = table.attributes[name], table.codes[name]
+    return Histograms.of_groups(attribute, codes, partition.groups, partition.n_groups)
+
+
+def _require_kept(
+    needs: tuple[Requirement, ...], groups: Mapping[str, Histograms], partition: Partition
+) -> None:
     """An algorithm's word is not enough: look at every group once more before it leaves."""
-    failing = np.flatnonzero(~passing(needs, table, partition))
+    verdict = np.ones(partition.n_groups, np.bool_)
+    for need in needs:
+        sizes_only = need.attribute is None
+        seen = Histograms.of_sizes(partition.sizes) if sizes_only else groups[str(need.attribute)]
+        verdict &= need.model.passes(seen)
+    failing = np.flatnonzero(~verdict)
     if len(failing):
         raise PromiseBroken(
             f"{len(failing)} of {partition.n_groups} groups break "
@@ -99,22 +169,57 @@ def _stated(need: Requirement) -> dict[str, Any]:
     return stated if need.attribute is None else {**stated, "on": need.attribute}
 
 
-def _metrics(needs: tuple[Requirement, ...], partition: Partition, boxes: Boxes) -> dict[str, Any]:
-    """The loss figures of release.json."""
+def _require_form(
+    shape: str, labels: str, table: Microdata, needs: tuple[Requirement, ...]
+) -> None:
+    require_labels(labels)
+    if shape not in get_args(Form):
+        known = " or ".join(get_args(Form))
+        raise ParameterError(f"form must be {known}, not {shape!r}", parameter="form")
+    if shape == AnatomizedTables.kind:
+        for attribute in table.sensitive:
+            require_discrete(attribute)
+        for need in needs:
+            if isinstance(need.model, LDiversity) and need.model.l <= 1:
+                raise ParameterError(
+                    f"l = {need.model.l:g} would publish each person's own value; use 2 or more",
+                    parameter="l",
+                )
+        if table.sensitive and all(need.attribute is None for need in needs):
+            raise ParameterError(
+                "an anatomized release shows quasi-identifiers exactly, so k-anonymity alone "
+                "promises nothing; add a model of the sensitive values, such as l-diversity",
+                parameter="model",
+            )
+
+
+def _group_figures(needs: tuple[Requirement, ...], partition: Partition) -> dict[str, Any]:
+    """Figures of release.json that depend on the groups alone."""
     k = max((need.model.k for need in needs if isinstance(need.model, KAnonymity)), default=None)
     figures: dict[str, Any] = {"discernibility": loss.discernibility(partition)}
     if k is not None:
         figures["average_group_size"] = loss.average_group_size(partition, k)
+    figures["group_sizes"] = {
+        "smallest": int(partition.sizes.min()),
+        "median": float(np.median(partition.sizes)),
+        "mean": partition.n_rows / partition.n_groups,
+        "largest": int(partition.sizes.max()),
+        "histogram": loss.group_sizes(partition),
+    }
+    return figures
+
+
+def _box_figures(partition: Partition, boxes: Boxes) -> dict[str, Any]:
+    """Figures of release.json about boxes."""
     return {
-        **figures,
         "ncp": loss.ncp(boxes, partition.sizes),
         "ncp_by_attribute": loss.ncp_by_attribute(boxes, partition.sizes),
         "iloss": loss.iloss(boxes, partition.sizes),
-        "group_sizes": {
-            "smallest": int(partition.sizes.min()),
-            "median": float(np.median(partition.sizes)),
-            "mean": partition.n_rows / partition.n_groups,
-            "largest": int(partition.sizes.max()),
-            "histogram": loss.group_sizes(partition),
-        },
+        "reconstruction_error": generalized_reconstruction_error(boxes, partition.sizes),
     }
+
+
+def _anatomy_figures(groups: Mapping[str, Histograms]) -> dict[str, Any]:
+    """Figures of release.json about QIT and ST."""
+    errors = {name: reconstruction_error(seen) for name, seen in groups.items()}
+    return {"reconstruction_error": errors}

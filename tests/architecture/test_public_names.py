@@ -10,6 +10,8 @@ import pytest
 import sfumato as sf
 
 PUBLIC = [
+    "Anatomize", "AnatomizedTables", "generalized_reconstruction_error",
+    "least_reconstruction_error", "reconstruction_error",
     "Attribute", "Boxes", "DistinctLDiversity", "EntropyLDiversity", "GeneralizedTable",
     "Histograms", "KAnonymity", "LDiversity", "Microdata", "Mondrian", "Partition",
     "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",

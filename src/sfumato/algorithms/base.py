@@ -18,6 +18,7 @@ class Partitioner(Protocol):
     """The seam: anything that divides a table into groups that meet the requirements."""
 
     name: ClassVar[str]
+    form: ClassVar[str]  # in which its partitions are published unless another is asked for
 
     def partition(
         self,

@@ -56,6 +56,7 @@ class Mondrian:
     """Recursive median cuts; ``relaxed`` may divide rows with equal values."""
 
     name: ClassVar[str] = "mondrian"
+    form: ClassVar[str] = "generalized"
     relaxed: bool = False
     choose: Literal["widest", "round-robin"] = "widest"
     cuts: Literal["all", "median"] = "all"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.core.arrays import Codes, Counts, Flags, Words
+from sfumato.core.arrays import Codes, Counts, Flags, HalfWords
 from sfumato.core.compiled import inner, kernel
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -108,12 +108,66 @@ def rows_by_group(groups: Codes, n_groups: int) -> tuple[Codes, Counts]:
 
 
 @kernel
-def shuffle_groups(rows: Codes, starts: Counts, words: Words) -> None:
-    """Shuffle the rows of every group in place (Fisher and Yates), one random word per row."""
+def count_values(
+    codes: Codes, groups: Codes, starts: Counts, n_values: int
+) -> tuple[Counts, Codes, Counts]:
+    """Which codes occur in each group, ascending, and how often.
+
+    ``starts`` says where each group would start if rows were sorted by group. Returns where each
+    group's entries start, the codes and the counts, the two latter longer than they are filled.
+    """
+    n_groups = starts.size - 1
+    place = starts.copy()
+    gathered = np.empty(codes.size, np.int32)
+    for i in range(codes.size):
+        gathered[place[groups[i]]] = codes[i]
+        place[groups[i]] += 1
+    first = np.zeros(n_groups + 1, np.int64)
+    values = np.empty(codes.size, np.int32)
+    counts = np.empty(codes.size, np.int64)
+    seen = np.zeros(n_values, np.int64)
+    filled = 0
+    for g in range(n_groups):
+        begin = filled
+        for i in range(starts[g], starts[g + 1]):
+            code = gathered[i]
+            if seen[code] == 0:
+                values[filled] = code
+                filled += 1
+            seen[code] += 1
+        if 16 * (filled - begin) > n_values:
+            filled = begin  # many of them: read them off in order
+            for code in range(n_values):
+                if seen[code] > 0:
+                    values[filled] = code
+                    filled += 1
+        else:
+            for i in range(begin + 1, filled):  # few of them: insertion sort
+                code = values[i]
+                at = i
+                while at > begin and values[at - 1] > code:
+                    values[at] = values[at - 1]
+                    at -= 1
+                values[at] = code
+        for i in range(begin, filled):
+            counts[i] = seen[values[i]]
+            seen[values[i]] = 0
+        first[g + 1] = filled
+    return first, values, counts
+
+
+@kernel
+def shuffle_groups(rows: Codes, starts: Counts, words: HalfWords) -> None:
+    """Shuffle the rows of every group in place (Fisher and Yates), one random word per row.
+
+    A word is scaled to the rows still to choose from; in a group of s rows no choice is more likely
+    than another by more than a factor of 1 + s / 2**32.
+    """
     for g in range(starts.size - 1):
         start = starts[g]
         for i in range(starts[g + 1] - 1, start, -1):
-            other = start + np.int64(words[i] % np.uint64(i - start + 1))
+            choices = np.uint64(i - start + 1)
+            other = start + np.int64((np.uint64(words[i]) * choices) >> np.uint64(32))
             rows[i], rows[other] = rows[other], rows[i]
 
 

@@ -20,6 +20,8 @@ from sfumato.core.arrays import Codes, Floats, Ints
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
 
+_CLOSE = 2**16 - 1  # integers within such a range are counted by marking
+
 
 class Kind(StrEnum):
     """Whether distances between values mean something."""
@@ -88,20 +90,35 @@ def encode(
         )
     if order is None and taxonomy is not None:
         order = taxonomy.leaves
-    encoded = column.combine_chunks().dictionary_encode()
-    domain, codes_of = _ordered_domain(name, encoded.dictionary, order)
+    found, places = _found_values(column.combine_chunks())
+    domain, codes_of = _ordered_domain(name, found, order)
     kind = _kind(name, domain, kind)
     attribute = Attribute(
         name=name,
         kind=kind,
         values=domain,
         ordered=kind is Kind.NUMERICAL or order is not None,
-        has_missing=encoded.indices.null_count > 0,
+        has_missing=column.null_count > 0,
         taxonomy=taxonomy,
     )
     table = np.append(codes_of, attribute.missing_code).astype(_narrowest(attribute.size))
-    indices = encoded.indices.fill_null(len(codes_of)) if attribute.has_missing else encoded.indices
-    return attribute, table[indices.to_numpy()]
+    return attribute, table[places]
+
+
+def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
+    """The different values of a column, and each row's place among them; nulls come last."""
+    if pa.types.is_integer(column.type) and not column.null_count and len(column):
+        numbers = column.to_numpy()
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low <= _CLOSE:
+            # close together: marking what occurs is several times faster than hashing
+            offsets = (numbers - numbers.dtype.type(low)).astype(np.uint16)
+            occurs = np.zeros(high - low + 1, np.bool_)
+            occurs[offsets] = True
+            place = (np.cumsum(occurs) - 1).astype(_narrowest(len(occurs)))
+            return pa.array(np.flatnonzero(occurs) + low).cast(column.type), place[offsets]
+    encoded = column.dictionary_encode()
+    return encoded.dictionary, encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

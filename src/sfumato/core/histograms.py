@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.core._kernels import count_values
 from sfumato.core.arrays import Codes, Counts, Floats, Ints
 from sfumato.core.attribute import Attribute
 
@@ -41,27 +42,24 @@ class Histograms:
         cls, attribute: Attribute, codes: Ints, groups: Codes, n_groups: int
     ) -> Histograms:
         """Count the codes of an attribute inside each group."""
-        width = attribute.size
-        keys = groups.astype(np.int64) * width + codes
-        if n_groups * width <= 8 * len(keys) + 2**20:
-            dense = np.bincount(keys, minlength=n_groups * width)
-            found = np.flatnonzero(dense)
-            counts = dense[found]
-        else:
-            found, counts = np.unique(keys, return_counts=True)
-        return cls._from_keys(attribute, found, counts, n_groups)
+        sizes = np.bincount(groups, minlength=n_groups)
+        starts = np.append(0, np.cumsum(sizes))
+        whole = np.bincount(codes, minlength=attribute.size)
+        first, values, counts = count_values(codes.astype(np.int32), groups, starts, attribute.size)
+        return cls(attribute, first, values[: first[-1]], counts[: first[-1]], whole)
 
     @classmethod
     def of_matrix(cls, attribute: Attribute, matrix: Counts, whole: Counts) -> Histograms:
         """Groups given as a matrix of counts, a line per group and a column per value."""
         found = np.flatnonzero(matrix)
-        built = cls._from_keys(attribute, found, matrix.ravel()[found], len(matrix))
+        built = cls.of_keys(attribute, found, matrix.ravel()[found], len(matrix))
         return cls(attribute, built.starts, built.values, built.counts, whole)
 
     @classmethod
-    def _from_keys(
+    def of_keys(
         cls, attribute: Attribute, keys: Counts, counts: Counts, n_groups: int
     ) -> Histograms:
+        """Counts of ascending keys: group * (size of the attribute) + code."""
         groups, values = np.divmod(keys, attribute.size)
         starts = np.zeros(n_groups + 1, np.int64)
         np.cumsum(np.bincount(groups, minlength=n_groups), out=starts[1:])

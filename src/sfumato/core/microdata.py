@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Codes, Counts, Ints
-from sfumato.core.attribute import Attribute, encode
+from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.binning import binned
 from sfumato.core.schema import Declaration, Schema
+from sfumato.core.threads import in_threads
 from sfumato.errors import DataError, SchemaError
 
 
@@ -36,22 +38,15 @@ class Microdata:
         require_columns(table.column_names, schema)
         if table.num_rows == 0:
             raise DataError("the table has no rows; there is nobody to protect")
-        attributes: dict[str, Attribute] = {}
-        codes: dict[str, Ints] = {}
-        for name in (*schema.quasi, *schema.sensitive):
-            declared = schema.declarations.get(name, Declaration())
-            attributes[name], codes[name] = encode(
-                name,
-                table.column(name),
-                kind=declared.kind,
-                order=declared.order,
-                taxonomy=schema.taxonomies.get(name),
-            )
+        names = (*schema.quasi, *schema.sensitive)
+        encoded = in_threads(lambda name: _encoded(name, table.column(name), schema), names)
         return cls(
             schema=schema,
             n_rows=table.num_rows,
-            attributes=attributes,
-            codes=codes,
+            attributes={
+                name: attribute for name, (attribute, _) in zip(names, encoded, strict=True)
+            },
+            codes={name: codes for name, (_, codes) in zip(names, encoded, strict=True)},
             insensitive=table.select(list(schema.insensitive)).replace_schema_metadata(None),
         )
 
@@ -83,6 +78,20 @@ class Microdata:
             f"Microdata({self.n_rows:,} rows, quasi={list(self.schema.quasi)}, "
             f"sensitive={list(self.schema.sensitive)})"
         )
+
+
+def _encoded(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attribute, Ints]:
+    declared = schema.declarations.get(name, Declaration())
+    if declared.bins is not None:
+        column, classes = binned(name, column, declared.bins)
+        return encode(name, column, kind=Kind.CATEGORICAL, order=classes)
+    return encode(
+        name,
+        column,
+        kind=declared.kind,
+        order=declared.order,
+        taxonomy=schema.taxonomies.get(name),
+    )
 
 
 def require_columns(found: Sequence[str], schema: Schema) -> None:

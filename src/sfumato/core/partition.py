@@ -42,14 +42,16 @@ class Partition:
         """How many rows there are."""
         return len(self.groups)
 
-    def published_order(self, randomness: Randomness) -> tuple[Codes, Codes]:
-        """Rows in an order that tells nothing beyond the grouping, and the group of each.
+    def relabelled(self, randomness: Randomness) -> Partition:
+        """The same groups under random numbers: an algorithm's own may tell how it went."""
+        number = np.empty(self.n_groups, np.int32)
+        number[randomness.permutation(self.n_groups)] = np.arange(self.n_groups, dtype=np.int32)
+        sizes = np.empty_like(self.sizes)
+        sizes[number] = self.sizes
+        return Partition(groups=number[self.groups], sizes=sizes)
 
-        Groups follow each other in random order, and rows are in random order inside a group.
-        """
-        place = np.empty(self.n_groups, np.int32)
-        place[randomness.permutation(self.n_groups)] = np.arange(self.n_groups, dtype=np.int32)
-        relabelled = place[self.groups]
-        rows, starts = rows_by_group(relabelled, self.n_groups)
-        shuffle_groups(rows, starts, randomness.words(self.n_rows))
-        return rows, self.groups[rows]
+    def published_order(self, randomness: Randomness) -> Codes:
+        """Rows by the number of their group, in random order inside a group."""
+        rows, starts = rows_by_group(self.groups, self.n_groups)
+        shuffle_groups(rows, starts, randomness.half_words(self.n_rows))
+        return rows

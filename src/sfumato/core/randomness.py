@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 
-from sfumato.core.arrays import Words
+from sfumato.core.arrays import HalfWords, Words
 from sfumato.errors import ParameterError
 
 
@@ -31,6 +31,12 @@ class Randomness:
             # a bytearray can be written to, like the generator's array: one type for the kernels
             return np.frombuffer(bytearray(os.urandom(8 * n)), dtype=np.uint64)
         return self._generator.integers(0, 2**64 - 1, size=n, dtype=np.uint64, endpoint=True)
+
+    def half_words(self, n: int) -> HalfWords:
+        """The next n words of 32 bits: enough to shuffle with, and twice as fast to come by."""
+        if self._generator is None:
+            return np.frombuffer(bytearray(os.urandom(4 * n)), dtype=np.uint32)
+        return self._generator.integers(0, 2**32 - 1, size=n, dtype=np.uint32, endpoint=True)
 
     def permutation(self, n: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """A uniformly random order of n things."""

@@ -27,6 +27,7 @@ class Declaration:
 
     kind: Kind | None = None
     order: tuple[Any, ...] | None = None
+    bins: int | None = None
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -54,6 +55,7 @@ class Schema:
         insensitive: Sequence[str] = (),
         kinds: Mapping[str, Kind | str] | None = None,
         orders: Mapping[str, Sequence[Any]] | None = None,
+        bins: Mapping[str, int] | None = None,
         taxonomies: Mapping[str, Taxonomy] | None = None,
     ) -> None:
         def fix(name: str, value: object) -> None:
@@ -64,7 +66,7 @@ class Schema:
         sensitive = [sensitive] if isinstance(sensitive, str) else sensitive
         fix("sensitive", _names("sensitive", sensitive))
         fix("insensitive", _names("insensitive", insensitive))
-        fix("declarations", _declarations(kinds or {}, orders or {}))
+        fix("declarations", _declarations(kinds or {}, orders or {}, bins or {}))
         fix("taxonomies", dict(taxonomies or {}))
         self._check()
 
@@ -101,6 +103,10 @@ class Schema:
                     f"{name!r} is described but is neither quasi nor sensitive", column=name
                 )
         for name, declared in self.declarations.items():
+            if declared.bins is not None and (declared.order or name in self.taxonomies):
+                raise SchemaError(
+                    f"column {name!r} has bins and an order or a taxonomy; keep one", column=name
+                )
             if declared.order is None:
                 continue
             if declared.kind is Kind.NUMERICAL:
@@ -128,14 +134,15 @@ def _names(role: str, names: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _declarations(
-    kinds: Mapping[str, Kind | str], orders: Mapping[str, Sequence[Any]]
+    kinds: Mapping[str, Kind | str], orders: Mapping[str, Sequence[Any]], bins: Mapping[str, int]
 ) -> dict[str, Declaration]:
     return {
         name: Declaration(
             kind=_kind(name, kinds[name]) if name in kinds else _kind_of_order(name, orders),
             order=tuple(orders[name]) if name in orders else None,
+            bins=_bins(name, bins[name]) if name in bins else None,
         )
-        for name in {**kinds, **orders}
+        for name in {**kinds, **orders, **bins}
     }
 
 
@@ -147,6 +154,12 @@ def _kind(name: str, kind: Kind | str) -> Kind:
         raise SchemaError(
             f"column {name!r} has kind {kind!r}; it can be {known}", column=name
         ) from None
+
+
+def _bins(name: str, bins: int) -> int:
+    if type(bins) is not int or bins < 2:
+        raise SchemaError(f"column {name!r} has bins = {bins!r}; use 2 or more", column=name)
+    return bins
 
 
 def _kind_of_order(name: str, orders: Mapping[str, Sequence[Any]]) -> Kind | None:

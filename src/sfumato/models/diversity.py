@@ -24,7 +24,7 @@ class LDiversity(BuiltIn):
     """The most frequent sensitive value makes up at most 1/l of the group."""
 
     name: ClassVar[str] = "l-diversity"
-    l: float  # noqa: E741
+    l: float
     on: str | None = None
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class DistinctLDiversity(BuiltIn):
     """At least l different sensitive values; one of them may still dominate."""
 
     name: ClassVar[str] = "distinct-l-diversity"
-    l: int  # noqa: E741
+    l: int
     on: str | None = None
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class EntropyLDiversity(BuiltIn):
     """The entropy of the sensitive values is at least log l; l may be fractional."""
 
     name: ClassVar[str] = "entropy-l-diversity"
-    l: float  # noqa: E741
+    l: float
     on: str | None = None
 
     def __post_init__(self) -> None:
@@ -127,7 +127,7 @@ class RecursiveLDiversity(BuiltIn):
 
     name: ClassVar[str] = "recursive-cl-diversity"
     c: float
-    l: int  # noqa: E741
+    l: int
     on: str | None = None
 
     def __post_init__(self) -> None:
@@ -192,6 +192,6 @@ def _name(whole: Histograms) -> str:
     return repr(whole.attribute.name) if whole.attribute is not None else "the table"
 
 
-def _require_l(l: float) -> None:  # noqa: E741
+def _require_l(l: float) -> None:
     if isinstance(l, bool) or not l >= 1:
         raise ParameterError(f"l must be 1 or more, not {l}", parameter="l")

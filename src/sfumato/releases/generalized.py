@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,10 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
-from sfumato.errors import ParameterError, ReleaseError, SchemaError
-from sfumato.io.folders import new_folder
-from sfumato.io.tables import read_table
-from sfumato.io.writing import write_csv, write_parquet
+from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.columns import Columns, Labels, columns_of, side_for
-from sfumato.releases.manifest import FILE, Manifest, PublishedColumn
+from sfumato.releases.files import FileFormat, read_stem, write_release
+from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 STEM = "generalized"
 
@@ -40,31 +38,15 @@ class GeneralizedTable:
     manifest: Manifest
 
     def write(
-        self,
-        path: str | Path,
-        *,
-        force: bool = False,
-        format: Literal["parquet", "csv"] = "parquet",
+        self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:
         """Write a release folder, whole or not at all."""
-        if format not in ("parquet", "csv"):
-            raise ParameterError(
-                f"format must be parquet or csv, not {format!r}", parameter="format"
-            )
-        with new_folder(path, force=force) as folder:
-            writer = write_csv if format == "csv" else write_parquet
-            writer(self.table, folder / f"{STEM}.{format}")
-            (folder / FILE).write_text(self.manifest.to_json(), encoding="utf-8")
-        return Path(path)
+        return write_release(path, {STEM: self.table}, self.manifest, force=force, format=format)
 
     @classmethod
     def read(cls, folder: Path, manifest: Manifest) -> GeneralizedTable:
         """Read the table of a release folder."""
-        for suffix in ("parquet", "csv"):
-            path = folder / f"{STEM}.{suffix}"
-            if path.is_file():
-                return cls(read_table(path), manifest)
-        raise ReleaseError(f"{folder} has no {STEM}.parquet or {STEM}.csv", path=folder)
+        return cls(read_stem(folder, STEM), manifest)
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -99,20 +81,21 @@ def published_rows(
     randomness: Randomness,
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
     """The table as the public sees it, and the description of its columns."""
-    rows, groups = partition.published_order(randomness)
+    rows = partition.published_order(randomness)
+    groups = pa.array(partition.groups[rows])
     columns: Columns = {}
     described: list[PublishedColumn] = []
     for side in boxes:
         form, shown = columns_of(side, labels)
         if side.attribute.name in means:
             shown[f"{side.attribute.name}_mean"] = _means(table, partition, side.attribute)
-        repeated = {name: column.take(pa.array(groups)) for name, column in shown.items()}
-        described.append(_describe(side.attribute, Role.QUASI, form, tuple(shown)))
+        repeated = {name: column.take(groups) for name, column in shown.items()}
+        described.append(describe_column(side.attribute, Role.QUASI, form, tuple(shown)))
         _add(columns, repeated)
     for attribute in table.sensitive:
         codes = table.codes[attribute.name][rows]
         _add(columns, {attribute.name: attribute.decode(codes)})
-        described.append(_describe(attribute, Role.SENSITIVE, "value", (attribute.name,)))
+        described.append(describe_column(attribute, Role.SENSITIVE, "value"))
     for name in table.schema.insensitive:
         _add(columns, {name: table.insensitive.column(name).combine_chunks().take(pa.array(rows))})
         described.append(PublishedColumn(name, Role.INSENSITIVE, "value", (name,)))
@@ -155,19 +138,3 @@ def _add(columns: Columns, more: Columns) -> None:
                 column=name,
             )
         columns[name] = column
-
-
-def _describe(
-    attribute: Attribute, role: Role, form: str, columns: tuple[str, ...]
-) -> PublishedColumn:
-    declared = attribute.kind is Kind.CATEGORICAL and attribute.ordered
-    by_tree = attribute.taxonomy is not None
-    return PublishedColumn(
-        name=attribute.name,
-        role=role,
-        form=form,
-        columns=columns,
-        kind=attribute.kind,
-        order=tuple(attribute.values.to_pylist()) if declared and not by_tree else None,
-        taxonomy=attribute.taxonomy.to_nested() if attribute.taxonomy is not None else None,
-    )

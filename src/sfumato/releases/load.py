@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeAlias
 
 from sfumato.errors import ReleaseError
+from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.manifest import read_manifest
 
-_KINDS = {GeneralizedTable.kind: GeneralizedTable}
+Release: TypeAlias = GeneralizedTable | AnatomizedTables
+
+_KINDS: dict[str, type[Release]] = {
+    GeneralizedTable.kind: GeneralizedTable,
+    AnatomizedTables.kind: AnatomizedTables,
+}
 
 
-def load(path: str | Path) -> GeneralizedTable:
+def load(path: str | Path) -> Release:
     """Read a release folder."""
     folder = Path(path)
     manifest = read_manifest(folder)

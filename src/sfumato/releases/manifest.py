@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.schema import Role
 from sfumato.errors import ReleaseError
 
 FORMAT = "sfumato-release"
@@ -61,6 +63,23 @@ class Manifest:
             for column in stated["columns"]
         ]
         return json.dumps(stated, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def describe_column(
+    attribute: Attribute, role: Role, form: str, columns: tuple[str, ...] | None = None
+) -> PublishedColumn:
+    """Describe an attribute that is published under these columns (its own name by default)."""
+    declared = attribute.kind is Kind.CATEGORICAL and attribute.ordered
+    tree = attribute.taxonomy
+    return PublishedColumn(
+        name=attribute.name,
+        role=role,
+        form=form,
+        columns=columns or (attribute.name,),
+        kind=attribute.kind,
+        order=tuple(attribute.values.to_pylist()) if declared and tree is None else None,
+        taxonomy=tree.to_nested() if tree is not None else None,
+    )
 
 
 def read_manifest(folder: Path) -> Manifest:

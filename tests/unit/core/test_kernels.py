@@ -106,7 +106,7 @@ def test_rows_by_group_keep_their_order(groups: list[int]) -> None:
 def test_a_shuffle_moves_no_row_out_of_its_group(groups: list[int], seed: int) -> None:
     rows, starts = rows_by_group(np.array(groups, np.int32), 7)
     shuffled = rows.copy()
-    words = np.random.default_rng(seed).integers(0, 2**64 - 1, len(groups), np.uint64)
+    words = np.random.default_rng(seed).integers(0, 2**32 - 1, len(groups), np.uint32)
     shuffle_groups(shuffled, starts, words)
     for g in range(7):
         inside = slice(starts[g], starts[g + 1])
@@ -115,7 +115,8 @@ def test_a_shuffle_moves_no_row_out_of_its_group(groups: list[int], seed: int) -
 
 def test_a_shuffle_is_the_one_of_fisher_and_yates() -> None:
     rows = np.array([10, 11, 12, 13, 20, 21], np.int32)
-    words = np.array([99, 3, 4, 6, 99, 2], np.uint64)
-    # i = 3: 6 % 4 = 2; i = 2: 4 % 3 = 1; i = 1: 3 % 2 = 1; second group: 2 % 2 = 0
+    words = np.array([99, 2**31, 2**31, 2**31 + 1, 99, 2**31 - 1], np.uint32)
+    # a word is a share of 2**32: i = 3: half of 4 = 2; i = 2: half of 3, rounded down = 1;
+    # i = 1: half of 2 = 1; second group: just below half of 2 = 0
     shuffle_groups(rows, np.array([0, 4, 6]), words)
     assert rows.tolist() == [10, 13, 11, 12, 21, 20]

@@ -100,6 +100,7 @@ def test_text_cells_are_readable() -> None:
     @dataclass(frozen=True)
     class Pairs:
         name: ClassVar[str] = "pairs"
+        form: ClassVar[str] = "generalized"
 
         def partition(
             self, table: sf.Microdata, needs: tuple[Requirement, ...], randomness: Randomness,
@@ -196,6 +197,7 @@ def test_load_gives_back_what_was_written(tmp_path: Path, file_format: str) -> N
     made = release()
     made.write(tmp_path / "out", format=file_format)  # type: ignore[arg-type]
     loaded = sf.load(tmp_path / "out")
+    assert isinstance(loaded, sf.GeneralizedTable)
     assert loaded.manifest.promise == made.manifest.promise
     assert loaded.table.num_rows == made.table.num_rows
     assert loaded.table["visit"].to_pylist() == made.table["visit"].to_pylist()
@@ -210,7 +212,9 @@ def test_an_output_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
         release().write(tmp_path / "out")
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     release("text").write(tmp_path / "out", force=True)
-    assert "age" in sf.load(tmp_path / "out").table.column_names
+    loaded = sf.load(tmp_path / "out")
+    assert isinstance(loaded, sf.GeneralizedTable)
+    assert "age" in loaded.table.column_names
 
 
 def test_clashing_column_names_are_refused() -> None:
@@ -240,6 +244,7 @@ class OneByOne:
     """An algorithm that lies: every row in a group of its own."""
 
     name: ClassVar[str] = "liar"
+    form: ClassVar[str] = "generalized"
 
     def partition(
         self,
