@@ -22,7 +22,7 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header -
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.runtime ## Publish, query and audit a small table in the terminal
+demo: $(VENV)/.runtime ## Publish and verify a small table in the terminal
 	@$(BIN)/sfumato demo
 
 test: lint types ## Lint, type check, then run every test

@@ -11,13 +11,23 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import anatomy, end_to_end, partitioning, quality, startup
+from benchmarks import (
+    anatomy,
+    end_to_end,
+    estimation,
+    partitioning,
+    quality,
+    startup,
+    streaming,
+)
 from benchmarks.measure import Line
 
 _SUITES = {
     "partitioning": partitioning.run,
     "end_to_end": end_to_end.run,
     "anatomy": anatomy.run,
+    "streaming": streaming.run,
+    "estimation": estimation.run,
     "startup": startup.run,
     "quality": quality.run,
 }

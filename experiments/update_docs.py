@@ -1,6 +1,6 @@
 """Run a paper's experiments and put the results into its page in docs/papers.
 
-    python experiments/update_docs.py mondrian /path/to/data
+    python experiments/update_docs.py mondrian /path/to/data [figure ...]
 
 Data and plots go to docs/papers/<paper>/; on the page, what stands between the comments
 ``<!-- figure N -->`` and ``<!-- end -->`` is replaced.
@@ -19,12 +19,12 @@ from sfumato_experiments.plot import draw
 PAGES = Path(__file__).parents[1] / "docs" / "papers"
 
 
-def main(name: str, data: str) -> None:
-    """Update the page of one paper."""
+def main(name: str, data: str, *numbers: str) -> None:
+    """Update the page of one paper: the named figures, or all of them."""
     paper, page, folder = find_paper(name), PAGES / f"{name}.md", PAGES / name
     text = page.read_text(encoding="utf-8")
     folder.mkdir(exist_ok=True)
-    for number in paper.figures:
+    for number in numbers or paper.figures:
         figure = paper.run(number)(Options(data=Path(data)))
         figure.write_csv(folder / f"{figure.stem}.csv")
         draw(figure, folder / f"{figure.stem}.png")
@@ -61,6 +61,6 @@ def _cell(value: float | str) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         raise SystemExit(__doc__)
     main(*sys.argv[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, stdev
@@ -53,7 +53,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The result of one experiment. ``references`` are curves of theory, not of measurement."""
+    """The result of one experiment. ``references`` are curves of theory, not of measurement.
+
+    ``panels`` divides the plot: each panel's title, and the curves in it by their labels there.
+    """
 
     number: str
     title: str
@@ -63,6 +66,7 @@ class Figure:
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     references: frozenset[str] = frozenset()
+    panels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
 
@@ -122,8 +126,8 @@ class Figure:
 
 
 def rounded(value: float) -> float:
-    """Whole numbers where fractions would be noise to a reader."""
-    return round(value) if abs(value) >= 100 or value == int(value) else value
+    """Whole numbers, or three digits, where more would be noise to a reader."""
+    return round(value) if abs(value) >= 100 or value == int(value) else float(f"{value:.3g}")
 
 
 def rises(curve: Curve) -> bool:

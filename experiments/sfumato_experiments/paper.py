@@ -23,11 +23,15 @@ def _silent(share: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a figure is run. ``quick`` takes fewer rows and points: trends, not numbers to quote."""
+    """How a figure is run. ``quick`` takes fewer rows and points: trends, not numbers to quote.
+
+    ``queries`` is the size of a workload where a figure asks queries; None leaves it to the figure.
+    """
 
     data: Path | None = None
     seeds: int = 5
     quick: bool = False
+    queries: int | None = None
     progress: Callable[[float], None] = _silent
 
     def part(self, begin: float, end: float) -> Options:

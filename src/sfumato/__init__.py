@@ -9,9 +9,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sfumato import errors
+
 if TYPE_CHECKING:
     from sfumato.algorithms.anatomize import Anatomize
     from sfumato.algorithms.mondrian import Mondrian
+    from sfumato.audits.breach import (
+        belief,
+        individual_breach,
+        row_breach,
+        uncertain_belief,
+    )
     from sfumato.audits.inspection import assess, guess_schema, profile
     from sfumato.audits.verify import verify
     from sfumato.core.attribute import Attribute
@@ -46,13 +54,14 @@ if TYPE_CHECKING:
     from sfumato.releases.anatomized import AnatomizedTables
     from sfumato.releases.generalized import GeneralizedTable
     from sfumato.releases.load import load
-    from sfumato.verbs import publish
+    from sfumato.verbs import publish, publish_file
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "algorithms.anatomize": ("Anatomize",),
     "algorithms.mondrian": ("Mondrian",),
+    "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.inspection": ("assess", "guess_schema", "profile"),
     "audits.verify": ("verify",),
     "core.attribute": ("Attribute",),
@@ -87,7 +96,7 @@ _HOMES = {
     "releases.anatomized": ("AnatomizedTables",),
     "releases.generalized": ("GeneralizedTable",),
     "releases.load": ("load",),
-    "verbs": ("publish",),
+    "verbs": ("publish", "publish_file"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -111,20 +120,26 @@ __all__ = [
     "Taxonomy",
     "assess",
     "average_group_size",
+    "belief",
     "discernibility",
+    "errors",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
+    "individual_breach",
     "least_reconstruction_error",
     "load",
     "ncp",
     "perimeter",
     "profile",
     "publish",
+    "publish_file",
     "read",
     "read_schema",
     "read_taxonomies",
     "reconstruction_error",
+    "row_breach",
+    "uncertain_belief",
     "verify",
     "write_schema",
 ]

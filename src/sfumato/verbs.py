@@ -5,19 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.algorithms.anatomize import Anatomize, require_discrete
 from sfumato.algorithms.base import Partitioner, describe
+from sfumato.algorithms.streaming.divide import divide_file, needs_streaming
 from sfumato.core.boxes import Boxes
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError, PromiseBroken
+from sfumato.io.folders import require_room
+from sfumato.io.tables import Source, read
 from sfumato.metrics import information_loss as loss
 from sfumato.metrics.reconstruction import (
     generalized_reconstruction_error,
@@ -28,7 +34,9 @@ from sfumato.models.base import BuiltIn, Model
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.releases.anatomized import AnatomizedTables, anatomized_tables
+from sfumato.releases.anatomized_stream import write_divided
 from sfumato.releases.columns import Labels, require_labels
+from sfumato.releases.files import FileFormat
 from sfumato.releases.generalized import (
     GeneralizedTable,
     boxes_of,
@@ -39,6 +47,7 @@ from sfumato.releases.load import Release
 from sfumato.releases.manifest import Manifest, PublishedColumn
 
 Form: TypeAlias = Literal["generalized", "anatomized"]
+Engine: TypeAlias = Literal["auto", "memory", "stream"]
 Stages: TypeAlias = Callable[[str, float], None]
 
 
@@ -116,7 +125,9 @@ def publish(
     _require_kept(needs, groups, partition)
     tell("building tables", 0.0)
 
-    def manifest(columns: tuple[PublishedColumn, ...], metrics: dict[str, Any]) -> Manifest:
+    def manifest(
+        columns: tuple[PublishedColumn, ...], metrics: dict[str, Any], *tables: pa.Table
+    ) -> Manifest:
         return Manifest(
             kind=shape,
             promise=tuple(_stated(need) for need in needs),
@@ -124,15 +135,93 @@ def publish(
             rows=partition.n_rows,
             groups=partition.n_groups,
             columns=columns,
+            types=tuple(
+                (field.name, str(field.type)) for table in tables for field in table.schema
+            ),
             metrics={**_group_figures(needs, partition), **metrics},
         )
 
     if shape == AnatomizedTables.kind:
         qit, sts, columns = anatomized_tables(table, partition, groups, randomness)
-        return AnatomizedTables(qit, sts, manifest(columns, _anatomy_figures(groups)))
+        figures = _anatomy_figures(groups)
+        return AnatomizedTables(qit, sts, manifest(columns, figures, qit, *sts.values()))
     boxes = boxes_of(table, partition, labels)
-    rows, columns = published_rows(table, partition, boxes, labels, averaged, randomness)
-    return GeneralizedTable(rows, manifest(columns, _box_figures(partition, boxes)))
+    lines, group_of_row, rows, columns = published_rows(
+        table, partition, boxes, labels, averaged, randomness
+    )
+    stated = manifest(columns, _box_figures(partition, boxes), lines, rows)
+    return GeneralizedTable(lines, group_of_row, rows, stated)
+
+
+def publish_file(
+    source: Source,
+    schema: Schema,
+    algorithm: Partitioner,
+    model: Model,
+    output: str | Path,
+    *,
+    engine: Engine = "auto",
+    form: Form | None = None,
+    labels: Labels = "ranges",
+    means: bool | Sequence[str] = False,
+    format: FileFormat = "parquet",
+    query: str | None = None,
+    missing: str | Collection[str] = (),
+    force: bool = False,
+    seed: int | None = None,
+    memory_limit: int | None = None,
+    progress: Stages | None = None,
+) -> Manifest:
+    """Read a table, publish it and write the release folder; see ``publish``.
+
+    Anatomize can do so with a file that does not fit into memory. ``engine`` "auto" streams when
+    the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in bytes, half of
+    what the machine offers by default.
+    """
+    if engine not in get_args(Engine):
+        raise ParameterError(
+            f"engine must be one of {', '.join(get_args(Engine))}, not {engine!r}",
+            parameter="engine",
+        )
+    require_room(output, force)
+    tell = progress or silent
+    shape: Any = form or algorithm.form
+    plain = shape == AnatomizedTables.kind and query is None and format == "parquet"
+    streams = isinstance(algorithm, Anatomize) and plain
+    if engine == "stream" and not streams:
+        raise ParameterError(
+            "streaming is for Anatomize, from files to Parquet and without a query; "
+            "use the in-memory engine",
+            parameter="engine",
+        )
+    if engine == "stream" or (engine == "auto" and streams and needs_streaming(source, schema)):
+        randomness = Randomness(seed)
+        return write_divided(
+            output,
+            schema,
+            lambda scratch: divide_file(
+                source, schema, model, scratch, randomness,
+                missing=missing, memory_limit=memory_limit, progress=tell,
+            ),
+            describe(algorithm),
+            randomness,
+            force=force,
+        )  # fmt: skip
+    tell("reading", 0.0)
+    table = read(source, schema, query=query, missing=missing)
+    boxes: dict[str, Any] = {"labels": labels, "means": means}
+    release: Release = publish(
+        table,
+        algorithm,
+        model,
+        form=shape,
+        seed=seed,
+        progress=tell,
+        **({} if shape == AnatomizedTables.kind else boxes),
+    )
+    tell("writing", 0.0)
+    release.write(output, force=force, format=format)
+    return release.manifest
 
 
 def silent(stage: str, share: float) -> None:
@@ -160,6 +249,10 @@ def _require_kept(
             f"{' & '.join(map(str, needs))}; nothing is published (this is a bug in the algorithm)",
             failures=failing.tolist(),
         )
+
+
+def _types(tables: Sequence[pa.Table]) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, str(field.type)) for table in tables for field in table.schema)
 
 
 def _stated(need: Requirement) -> dict[str, Any]:

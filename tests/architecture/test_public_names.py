@@ -10,8 +10,10 @@ import pytest
 import sfumato as sf
 
 PUBLIC = [
+    "publish_file",
+    "belief", "individual_breach", "row_breach", "uncertain_belief",
     "Anatomize", "AnatomizedTables", "generalized_reconstruction_error",
-    "least_reconstruction_error", "reconstruction_error",
+    "errors", "least_reconstruction_error", "reconstruction_error",
     "Attribute", "Boxes", "DistinctLDiversity", "EntropyLDiversity", "GeneralizedTable",
     "Histograms", "KAnonymity", "LDiversity", "Microdata", "Mondrian", "Partition",
     "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 SCHEMA = """
 identifiers = ["name"]
@@ -100,6 +102,24 @@ def test_labels_and_csv(place: Path) -> None:
     header = (place / "out" / "generalized.csv").read_text().splitlines()[0]
     assert header.replace('"', "") == "age,sex,disease"
     assert sfumato(place, "verify", "out").returncode == 0
+
+
+def test_anatomy(place: Path) -> None:
+    done = publish(place, "--method", "anatomy", "--l", "2")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (place / "out").iterdir()) == [
+        "qit.parquet",
+        "release.json",
+        "st.parquet",
+    ]
+    assert "RCE of disease" in done.stdout
+    assert sfumato(place, "verify", "out").returncode == 0
+
+
+def test_anatomy_has_no_boxes(place: Path) -> None:
+    for more in (["--labels"], ["--means"], ["--relaxed"], ["--round-robin"]):
+        refused(publish(place, "--method", "anatomy", "--l", "2", *more), place, more[0])
+    refused(publish(place, "--method", "anatomy", "--k", "5"), place, "k-anonymity alone")
 
 
 def test_inspect_writes_a_schema_that_publish_accepts(place: Path) -> None:
@@ -231,6 +251,182 @@ def test_demo_explains_itself(place: Path) -> None:
     assert "What it means" in done.stdout
     assert (place / "sfumato-demo" / "release.json").is_file()
     assert sfumato(place, "demo").returncode == 0
+
+
+def test_demo_keeps_other_folders(place: Path) -> None:
+    assert sfumato(place, "demo", "-o", "mine").returncode == 0
+    before = (place / "mine" / "release.json").stat().st_mtime_ns
+    done = sfumato(place, "demo", "-o", "mine")
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+    assert (place / "mine" / "release.json").stat().st_mtime_ns == before
+    assert sfumato(place, "demo", "-o", "mine", "--force").returncode == 0
+
+
+ODD_NAMES = [
+    "[bold]",
+    "[/x]",
+    "[red]a[/red]",
+    'it\'s "so"',
+    "two\nlines",
+    "größe 中",
+    "a b",
+    ":smile:",
+]
+
+
+def odd_table(place: Path) -> None:
+    generator = np.random.default_rng(3)
+    columns = {name: generator.choice(["[/y]", "[i]x[/i]"], 60) for name in ODD_NAMES}
+    columns["[disease]"] = generator.choice(["[/flu]", "[bold]gout", ":cat:"], 60)
+    pq.write_table(pa.table(columns), place / "odd [x].parquet")
+
+
+def test_names_and_values_are_never_markup(place: Path) -> None:
+    odd_table(place)
+    looked = sfumato(place, "inspect", "odd [x].parquet", "-o", "odd [y].toml")
+    assert looked.returncode == 0, looked.stderr
+    for name in (*ODD_NAMES[:4], *ODD_NAMES[5:]):
+        assert name in looked.stdout
+    assert "sfumato publish 'odd [x].parquet' -s 'odd [y].toml'" in looked.stdout
+    done = sfumato(
+        place, "publish", "odd [x].parquet", "-s", "odd [y].toml", "--k", "2", "--l", "1.2",
+        "-o", "out [/z]",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for word in ("[bold]", "[/x]", ":smile:", "on = [disease]", "sfumato verify 'out [/z]'"):
+        assert word in done.stdout
+    table = pq.read_table(place / "out [/z]" / "generalized.parquet")
+    found = sfumato(place, "verify", "out [/z]")
+    assert found.returncode == 0, found.stderr
+    assert "out [/z]: 60 rows" in found.stdout
+    assert "[disease]" in found.stdout
+    pq.write_table(table.slice(0, 59), place / "out [/z]" / "generalized.parquet")
+    assert sfumato(place, "verify", "out [/z]").returncode == 1
+
+
+def test_nested_columns_are_shown_and_not_used(place: Path) -> None:
+    table = pa.table({"age": [30, 31] * 5, "where": [{"x": 1}] * 10, "tags": [["a"]] * 10})
+    pq.write_table(table, place / "nested.parquet")
+    looked = sfumato(place, "inspect", "nested.parquet", "-o", "nested.toml")
+    assert looked.returncode == 0, looked.stderr
+    assert looked.stdout.count("(not usable)") >= 2
+    (place / "nested.toml").write_text('quasi = ["age"]\ninsensitive = ["where"]\n')
+    start = ("publish", "nested.parquet", "-s", "nested.toml", "--k", "2", "-o", "out")
+    refused(sfumato(place, *start, "--format", "csv"), place, "'where'", "CSV cannot hold")
+    assert sfumato(place, *start).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "limit", [["--l", "inf"], ["--l", "nan"], ["--recursive", "inf", "2"], ["--t", "nan"],
+              ["--entropy-l", "inf"]],
+)  # fmt: skip
+def test_limits_are_finite(place: Path, limit: list[str]) -> None:
+    refused(publish(place, *limit), place, "must be")
+
+
+def test_a_bug_is_one_line_and_never_a_broken_promise(place: Path) -> None:
+    code = (
+        "import sfumato.cli.verify as command\n"
+        "def broken(folder): raise RuntimeError('first\\nsecond')\n"
+        "command.verify_release = broken\n"
+        "from sfumato.cli.main import main\n"
+        "main(['verify', 'out'])\n"
+    )
+    for debug in ("", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=place, capture_output=True, text=True,
+            env={**os.environ, "SFUMATO_DEBUG": debug},
+        )  # fmt: skip
+        assert done.returncode == 70
+        said = done.stderr.splitlines()[-1]
+        assert said.startswith("sfumato: internal error: RuntimeError: first; this is a bug")
+        assert ("Traceback" in done.stderr) is (debug == "1")
+        assert ("SFUMATO_DEBUG=1" in said) is (debug == "")
+
+
+def test_an_output_in_the_way_is_found_before_the_table_is_read(place: Path) -> None:
+    assert publish(place, "--k", "5").returncode == 0
+    (place / "patients.csv").unlink()
+    done = publish(place, "--k", "5")
+    assert done.returncode == 2
+    assert "out exists" in done.stderr
+
+
+def test_suggestions_repeat_the_way_the_table_was_read(place: Path) -> None:
+    query = "SELECT * FROM t WHERE age > 20"
+    done = sfumato(
+        place, "inspect", "patients.csv", "-o", "s.toml", "--query", query, "--missing", "?",
+        "--missing", "n a",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    command = done.stdout[done.stdout.index("sfumato publish") :].strip()
+    assert shlex.split(command)[2:9] == [
+        "patients.csv", "-s", "s.toml", "--query", query, "--missing", "?",
+    ]  # fmt: skip
+    again = subprocess.run(
+        [sys.executable, "-m", *shlex.split(command)], cwd=place, capture_output=True, text=True
+    )
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_password_is_never_shown(place: Path, capsys: pytest.CaptureFixture[str],
+                                   monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    import sfumato.cli.inspect as module
+    from sfumato.cli.main import _run
+
+    table = pa.table({"age": [30, 31] * 5})
+    monkeypatch.setattr(module, "read_table", lambda *_, **__: table)
+    monkeypatch.chdir(place)
+    url = "postgresql://ada:topsecret@host/db"
+    assert _run(["inspect", url, "--query", "patients", "-o", "s.toml"]) == 0
+    shown = capsys.readouterr().out
+    assert "topsecret" not in shown
+    assert shown.count("postgresql://ada:***@host/db") == 2
+
+
+def test_inspect_warns_of_several_rows_per_person(place: Path) -> None:
+    table = pa.table({"patient_nbr": [i // 2 for i in range(100)], "age": [30, 31] * 50})
+    pq.write_table(table, place / "visits.parquet")
+    said = "50 different patient_nbr in 100 rows: several rows per person"
+    assert said in sfumato(place, "inspect", "visits.parquet").stdout
+    stated = json.loads(sfumato(place, "inspect", "visits.parquet", "--json").stdout)
+    (warning,) = stated["warnings"]
+    assert (warning["name"], warning["distinct"], warning["rows"]) == ("patient_nbr", 50, 100)
+    assert said in warning["warning"]
+
+
+def test_inspect_without_a_quasi_identifier(place: Path) -> None:
+    pq.write_table(pa.table({"name": ["a", "b"], "disease": ["x", "y"]}), place / "few.parquet")
+    done = sfumato(place, "inspect", "few.parquet")
+    assert done.returncode == 0, done.stderr
+    assert "identifier" in done.stdout
+    assert "No column looks like a quasi-identifier" in done.stdout
+    stated = json.loads(sfumato(place, "inspect", "few.parquet", "--json").stdout)
+    assert stated["risk"] is None
+    refused(
+        sfumato(place, "inspect", "few.parquet", "-o", "s.toml"), place, "s.toml is not written"
+    )
+    assert not (place / "s.toml").exists()
+
+
+def test_inspect_stays_readable(place: Path, capsys: pytest.CaptureFixture[str],
+                                monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    import sfumato.cli.show as show
+    from sfumato.cli.main import _run
+
+    names = [f"a_rather_long_column_{i}" for i in range(42)]
+    table = pa.table({name: pa.array([1, 2, 3], pa.timestamp("us", "UTC")) for name in names})
+    pq.write_table(table, place / "wide.parquet")
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(show, "console", lambda: Console(width=80, color_system=None))
+    assert _run(["inspect", "wide.parquet"]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    for word in (*names, "timestamp[us, tz=UTC]", "quasi"):
+        assert word in shown
+    assert "and 36 more together" in " ".join(shown.split())
+    assert "Largest feasible k" not in shown
 
 
 def test_version_and_help(place: Path) -> None:

@@ -33,6 +33,7 @@ import numpy as np
 from sfumato.algorithms._mondrian_kernel import Aim, Axes, Cloud, cut_all, new_desk
 from sfumato.algorithms._mondrian_plain import cut_all_plain
 from sfumato.algorithms.base import Progress
+from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.compiled import announce, watch
@@ -81,6 +82,7 @@ class Mondrian:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         require_feasible(needs, table)
+        table = coarsened(table, needs)
         rules = compile_rules(needs, table)
         offsets = rules.offsets if rules else {}
         if self.relaxed:

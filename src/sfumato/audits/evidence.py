@@ -13,8 +13,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.core._kernels import number_rows
-from sfumato.core.arrays import Codes, Counts, Ints
+from sfumato.core.arrays import Counts, Ints
 from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.histograms import Histograms
 from sfumato.core.partition import Partition
@@ -57,41 +56,45 @@ def evidence_of(release: Release) -> Evidence:
     """Read the groups of a release."""
     if isinstance(release, AnatomizedTables):
         return _Anatomized(release)
-    return _Generalized(release, _alike(release))
+    return _Generalized(release)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Generalized:
+    """Rows alike on every quasi-identifying column are a group, whoever made it."""
+
     release: GeneralizedTable
-    groups: Partition | None
 
     @property
     def rows(self) -> int:
-        return int(self.release.table.num_rows)
+        return len(self.release.group_of_row)
 
     @property
     def sizes(self) -> Counts:
-        return self.groups.sizes if self.groups is not None else np.zeros(0, np.int64)
+        return self._partition.sizes
+
+    @property
+    def _partition(self) -> Partition:
+        return Partition.of(self.release.group_of_row)
 
     def flaws(self) -> Iterator[str]:
-        manifest = self.release.manifest
+        manifest, release = self.release.manifest, self.release
         stated = [name for column in manifest.columns for name in column.columns]
-        yield from _other_columns(self.release.table, stated, "the table")
+        found = [*release.groups.column_names, *release.rows.column_names]
+        yield from _other_columns(found, stated, "the table")
         yield from _other_rows(self.rows, manifest)
 
     def histograms(self, on: str) -> Histograms:
-        assert self.groups is not None
         column = _sensitive(self.release.manifest, on)
-        attribute, codes = _encode(column, self.release.table.column(on))
-        return Histograms.of_groups(attribute, codes, self.groups.groups, self.groups.n_groups)
+        attribute, codes = _encode(column, self.release.rows.column(on))
+        groups = self.release.group_of_row
+        return Histograms.of_groups(attribute, codes, groups, self.release.groups.num_rows)
 
     def name(self, group: int) -> str:
-        assert self.groups is not None
-        row = int(np.argmax(self.groups.groups == group))
-        names = _quasi_columns(self.release.manifest)
-        cells = (f"{name}={self.release.table.column(name)[row].as_py()}" for name in names)
-        size = int(self.groups.sizes[group])
-        return f"the {size} row{'s' if size != 1 else ''} with {', '.join(cells)}"
+        line = self.release.groups.slice(group, 1).to_pylist()[0]
+        cells = ", ".join(f"{name}={value}" for name, value in line.items())
+        size = int(self.sizes[group])
+        return f"the {size} row{'s' if size != 1 else ''} with {cells}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,10 +114,12 @@ class _Anatomized:
         manifest, qit = self.release.manifest, self.release.qit
         sensitive = [column.name for column in manifest.of_role(Role.SENSITIVE)]
         others = [column.name for column in manifest.columns if column.name not in sensitive]
-        yield from _other_columns(qit, [*others, GROUP], "the QIT")
+        yield from _other_columns(qit.column_names, [*others, GROUP], "the QIT")
         yield from _other_rows(self.rows, manifest)
         for name in sensitive:
-            yield from _other_columns(self.release.sts[name], [GROUP, name, COUNT], "the ST")
+            yield from _other_columns(
+                self.release.sts[name].column_names, [GROUP, name, COUNT], "the ST"
+            )
         if GROUP in qit.column_names and np.any(np.diff(qit[GROUP].to_numpy()) < 0):
             yield "rows of the QIT are not ordered by group, so their order may tell something"
         for name in sensitive:
@@ -158,33 +163,18 @@ class _Anatomized:
         return f"group {number} of {size} row{'s' if size != 1 else ''}"
 
 
-def _other_columns(table: pa.Table, stated: list[str], where: str) -> Iterator[str]:
-    for name in table.column_names:
+def _other_columns(found: list[str], stated: list[str], where: str) -> Iterator[str]:
+    for name in found:
         if name not in stated:
             yield f"column {name!r} is published but not declared in {where}"
     for name in stated:
-        if name not in table.column_names:
+        if name not in found:
             yield f"column {name!r} is declared but not published in {where}"
 
 
 def _other_rows(rows: int, manifest: Manifest) -> Iterator[str]:
     if rows != manifest.rows or not rows:
         yield f"{manifest.rows:,} rows are stated, {rows:,} published"
-
-
-def _alike(release: GeneralizedTable) -> Partition | None:
-    """Rows alike on every quasi-identifying column, if these are there at all."""
-    names = _quasi_columns(release.manifest)
-    if not release.table.num_rows or not set(names) <= set(release.table.column_names):
-        return None
-    codes = [_plain_codes(release.table.column(name)) for name in names]
-    sizes = np.array([column.max() + 1 for column in codes], np.int64)
-    groups, _, _ = number_rows(np.stack(codes, axis=1), sizes)
-    return Partition.of(groups)
-
-
-def _quasi_columns(manifest: Manifest) -> list[str]:
-    return [name for column in manifest.of_role(Role.QUASI) for name in column.columns]
 
 
 def _sensitive(manifest: Manifest, on: str) -> PublishedColumn:
@@ -203,27 +193,3 @@ def _encode(column: PublishedColumn, published: pa.ChunkedArray) -> tuple[Attrib
         order=column.order,
         taxonomy=taxonomy,
     )
-
-
-def _plain_codes(column: pa.ChunkedArray) -> Codes:
-    """A number per different cell, lists and nulls included."""
-    array = column.combine_chunks()
-    if pa.types.is_list(array.type):
-        items = array.flatten().dictionary_encode(null_encoding="encode").indices.to_numpy()
-        lengths = array.value_lengths().fill_null(0).to_numpy()
-        return _number_lists(items.astype(np.int32), lengths.astype(np.int64))
-    encoded = array.dictionary_encode(null_encoding="encode")
-    return np.asarray(encoded.indices, np.int32)
-
-
-def _number_lists(items: Codes, lengths: Counts) -> Codes:
-    """A number per different list, by numbering prefixes until the longest list is read."""
-    starts = np.cumsum(lengths) - lengths
-    numbers = np.zeros(len(lengths), np.int32)
-    for place in range(int(lengths.max(initial=0))):
-        longer = np.flatnonzero(lengths > place)
-        following = np.full(len(lengths), -1, np.int32)
-        following[longer] = items[starts[longer] + place]
-        pairs = np.stack([numbers, following + np.int32(1)], axis=1)
-        numbers, _, _ = number_rows(pairs, pairs.max(axis=0).astype(np.int64) + 1)
-    return numbers

@@ -8,25 +8,37 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.core._kernels import number_rows
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import DataError
+from sfumato.io.plain import plain_table
 from sfumato.models.diversity import entropies
 
+# Names are compared word by word, joined by underscores: PatientName and "patient name" are
+# patient_name, which holds the word name.
 _IDENTIFIER = (
-    r"name|surname|first_?name|last_?name|ssn|passport|e?_?mail|phone|mobile|iban|account|address"
-    r"|street|(.*_)?(id|nbr|uuid|guid)|id_.*|nhs.*|mrn|patient_?(no|number)"
+    r"(.*_)?(name|surname|forename|firstname|lastname|fullname|middlename|username|nickname|login"
+    r"|initials|ssn|social_security|passport|e_?mail|mail|phone|telephone|mobile|cellphone|fax"
+    r"|iban|account|credit_card|card_number|address|street|ip|ipv[46]|mac|imei|imsi|uuid|guid|url"
+    r"|website|mrn|nhs|(driver|drivers)_licen[sc]e|licen[sc]e_(number|plate)|plate|vin|signature"
+    r"|fingerprint|photo|(national|tax|personal|patient|person|user|customer|client|member"
+    r"|employee|student|subscriber|device)_(id|nbr|no|number))(_.*)?"
 )
+# A number of something: of a person if it has many values, of a kind of admission if few.
+_NUMBER = r"(.*_)?(id|nbr|no|nr|num|number|key)|id_.*"
+_ONE_PER_PERSON = r"(.*_)?(ssn|passport|e_?mail|iban|imei|mrn|nhs|uuid|guid)(_.*)?"
+_MANY = 0.05  # of the rows: more values than that are no categories
+_NEARLY_ALL = 0.9
+_FEW_ROWS = 20  # below, that texts differ means little
 _SENSITIVE = (
     r".*(disease|diagnos|diag_1|condition|illness|salary|income|wage|religion|politic|vote|sexual"
     r"|hiv|test_?result|crime|offence|union|medication|treatment|score).*"
@@ -36,14 +48,37 @@ _SMALL = 5  # classes below this size are what re-identification studies call ra
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """One column: what it holds, the role it seems to play, and why."""
+    """One column: what it holds, the role it seems to play, and why.
+
+    A column of lists, structs or bytes can play no role, and its values are not counted.
+    """
 
     name: str
     type: str
-    distinct: int
+    distinct: int | None
     missing: int
-    role: Role
+    role: Role | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """An identifier that several rows share: k counts rows, and they may be one person's."""
+
+    name: str
+    distinct: int
+    rows: int
+
+    def __str__(self) -> str:
+        """The warning in words."""
+        return (
+            f"{self.distinct:,} different {self.name} in {self.rows:,} rows: several rows per "
+            "person; k counts rows, not people"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {**asdict(self), "warning": str(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +114,7 @@ def profile(table: pa.Table) -> tuple[ColumnProfile, ...]:
     """Describe every column and guess its role."""
     if table.num_rows == 0:
         raise DataError("the table has no rows; there is nobody to protect")
+    table = plain_table(table)
     return tuple(_profile(name, table.column(name)) for name in table.column_names)
 
 
@@ -90,6 +126,21 @@ def guess_schema(profiles: Sequence[ColumnProfile]) -> Schema:
         quasi=names[Role.QUASI],
         sensitive=names[Role.SENSITIVE],
         insensitive=names[Role.INSENSITIVE],
+    )
+
+
+def repeated_identifiers(
+    profiles: Sequence[ColumnProfile], identifiers: Collection[str], rows: int
+) -> tuple[Repeats, ...]:
+    """The identifiers that number people and occur in several rows.
+
+    Names are left out: two people may share one.
+    """
+    return tuple(
+        Repeats(column.name, column.distinct, rows)
+        for column in profiles
+        if column.name in identifiers and column.distinct and _numbers_people(column.name)
+        if column.distinct < rows - column.missing
     )
 
 
@@ -108,21 +159,53 @@ def assess(table: Microdata) -> Risk:
 
 
 def _profile(name: str, column: pa.ChunkedArray) -> ColumnProfile:
-    distinct = pc.count_distinct(column, mode="only_valid").as_py()
-    role, reason = _guess(name, column.type, distinct, len(column))
-    return ColumnProfile(name, str(column.type), distinct, column.null_count, role, reason)
+    kind = column.type
+    if not _usable(kind):
+        return ColumnProfile(name, _short(kind), None, column.null_count, None, "(not usable)")
+    distinct = len(column.unique().drop_null())
+    role, reason = _guess(name, kind, distinct, len(column), len(column) - column.null_count)
+    return ColumnProfile(name, str(kind), distinct, column.null_count, role, reason)
 
 
-def _guess(name: str, kind: pa.DataType, distinct: int, rows: int) -> tuple[Role, str]:
-    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if re.fullmatch(_IDENTIFIER, plain):
+def _usable(kind: pa.DataType) -> bool:
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    fixed = pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind)
+    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind) or binary or fixed)
+
+
+def _short(kind: pa.DataType) -> str:
+    """The type without its parts, of which there may be hundreds."""
+    return str(kind).partition("<")[0]
+
+
+def _guess(
+    name: str, kind: pa.DataType, distinct: int, rows: int, present: int
+) -> tuple[Role, str]:
+    text, plain = pa.types.is_string(kind), _plain_name(name)
+    if text and present >= _FEW_ROWS and distinct >= _NEARLY_ALL * present:
+        return Role.IDENTIFIER, "nearly every row differs"
+    sensitive = re.fullmatch(_SENSITIVE, plain) is not None
+    # the name of a disease names nobody
+    telling = plain.removesuffix("_name") if sensitive else plain
+    if re.fullmatch(_IDENTIFIER, telling) and not pa.types.is_boolean(kind):
         return Role.IDENTIFIER, "its name"
-    if re.fullmatch(_SENSITIVE, plain):
+    if sensitive:
         return Role.SENSITIVE, "its name"
-    exact = pa.types.is_string(kind) or pa.types.is_integer(kind)
-    if exact and distinct == rows and rows > 1:
+    if re.fullmatch(_NUMBER, plain) and distinct > _MANY * rows:
+        return Role.IDENTIFIER, "its name and many values"
+    if (text or pa.types.is_integer(kind)) and distinct == rows and rows > 1:
         return Role.IDENTIFIER, "every row differs"
     return Role.QUASI, "could be known to others"
+
+
+def _plain_name(name: str) -> str:
+    """The words of a name in snake_case, CamelCase or plain writing, joined by underscores."""
+    parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", name)
+    return "_".join(re.findall(r"[^\W_]+", parted)).lower()
+
+
+def _numbers_people(name: str) -> bool:
+    return re.fullmatch(rf"{_NUMBER}|{_ONE_PER_PERSON}", _plain_name(name)) is not None
 
 
 def _sensitive(table: Microdata, name: str) -> SensitiveProfile:

@@ -6,8 +6,9 @@ them. Nothing of the owner's is needed or used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ import numpy as np
 
 from sfumato.audits.evidence import Evidence, evidence_of
 from sfumato.core.histograms import Histograms
-from sfumato.errors import ParameterError, PromiseBroken, SfumatoError
+from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError
 from sfumato.models.base import Model
 from sfumato.models.registry import model_from_dict
-from sfumato.releases.load import load
+from sfumato.releases.load import Release, load
+from sfumato.releases.manifest import FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     """
     release = load(path)
     evidence = evidence_of(release)
-    flaw = next(evidence.flaws(), None)
+    flaw = next(chain(_strangers(release, Path(path)), evidence.flaws()), None)
     statement = "tables as stated"
     if flaw is not None:
         return Verification(Path(path), evidence.rows, 0, (Check(statement, False, flaw),))
@@ -86,11 +88,25 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     return Verification(Path(path), evidence.rows, len(evidence.sizes), checks)
 
 
+def _strangers(release: Release, folder: Path) -> Iterator[str]:
+    """Files that are published with the release and belong to nothing it states."""
+    if not release.manifest.promise:
+        yield "release.json promises nothing"
+    for path in sorted(folder.iterdir()):
+        if path.name != FILE and path.stem not in release.stems:
+            yield f"file {path.name!r} is not part of the release"
+    for stem in release.stems:
+        if len(list(folder.glob(f"{stem}.*"))) > 1:
+            yield f"table {stem!r} is there twice"
+
+
 def _check(evidence: Evidence, stated: dict[str, Any], own: dict[str, Model]) -> Check:
     """Compute one promise again."""
     on = stated.get("on")
     try:
         model = _model(stated, own)
+        if on is None and getattr(model, "needs_sensitive", False):
+            raise SchemaError("it does not say which sensitive column it is about")
         seen = evidence.histograms(on) if on else Histograms.of_sizes(evidence.sizes)
         failing = np.flatnonzero(~model.passes(seen))
     except SfumatoError as error:

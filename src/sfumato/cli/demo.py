@@ -13,6 +13,7 @@ from sfumato.audits.inspection import assess
 from sfumato.audits.verify import verify
 from sfumato.cli import show
 from sfumato.cli.publish import summarize
+from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table
 from sfumato.models.anonymity import KAnonymity
@@ -20,39 +21,49 @@ from sfumato.models.diversity import LDiversity
 from sfumato.verbs import publish
 
 K, L, SHOWN = 5, 3, 3
+FOLDER = "sfumato-demo"
 
 
 @click.command()
 @click.option(
     "-o",
     "--output",
-    default="sfumato-demo",
+    default=FOLDER,
     show_default=True,
     metavar="FOLDER",
-    help="Folder for the demo release; an earlier one is replaced.",
+    help="Folder for the demo release.",
 )
-def demo(output: str) -> None:
-    """Read, assess, publish and verify a table of invented patients."""
+@click.option("--force", is_flag=True, help="Replace an earlier release in that folder.")
+def demo(output: str, force: bool) -> None:
+    """Read, assess, publish and verify a table of invented patients.
+
+    An earlier demo in the default folder is replaced without asking.
+    """
     page = show.console()
+    force = force or output == FOLDER
+    require_room(output, force)
     home = resources.files("sfumato") / "data"
     with resources.as_file(home) as folder:
         source, schema = folder / "patients.csv", read_schema(folder / "patients.toml")
         raw, table = read_table(source), read(source, schema)
     page.print(_sample("1. The table as the hospital has it (people invented)", raw))
     risk = assess(table)
-    page.print(
-        f"Removing the names would not be enough: [bold]{risk.unique_rows / risk.rows:.0%}[/] of "
-        f"the patients are the only ones with their {', '.join(schema.quasi)}. Whoever has a "
-        "voter list finds their row, and reads the disease.\n"
+    show.say(
+        page,
+        "Removing the names would not be enough: ",
+        show.bold(f"{risk.unique_rows / risk.rows:.0%}"),
+        f" of the patients are the only ones with their {', '.join(schema.quasi)}. Whoever has a "
+        "voter list finds their row, and reads the disease.\n",
     )
     release = publish(table, Mondrian(), KAnonymity(K) & LDiversity(L), labels="text")
     page.print(_sample(f"2. Published with k = {K}, l = {L}", release.table))
-    page.print(
+    show.say(
+        page,
         f"Every row now looks like at least {K - 1} others, and no disease makes up more than "
-        f"1/{L} of such a group.\n"
+        f"1/{L} of such a group.\n",
     )
-    path = release.write(output, force=True)
-    summarize(release, path)
+    path = release.write(output, force=force)
+    summarize(release.manifest, path)
     _explain(path)
 
 
@@ -60,16 +71,18 @@ def _explain(path: Path) -> None:
     """Verify the files just written, and say what the promise means and does not mean."""
     page = show.console()
     found = verify(path).require()
-    page.print(f"\n3. Verified from the files in {path}/ alone:")
+    show.say(page, f"\n3. Verified from the files in {path}/ alone:")
     for check in found.checks:
-        page.print(f"   kept: {check.statement}")
-    page.print(
+        show.say(page, f"   kept: {check.statement}")
+    show.say(
+        page,
         f"\nWhat it means: an attacker who knows a person's age, sex and the rest narrows them "
         f"down to a group, and guesses the disease right with a chance of at most 1/{L}.\n"
         "What it does not mean: somebody who knows more than these columns, or who sees a second "
-        "release of the same people, may learn more."
+        "release of the same people, may learn more.",
     )
-    page.print(f"\nThe result is in {path}/: {', '.join(sorted(p.name for p in path.iterdir()))}")
+    files = ", ".join(sorted(entry.name for entry in path.iterdir()))
+    show.say(page, f"\nThe result is in {path}/: {files}", wrap=False)
 
 
 def _sample(title: str, rows: pa.Table) -> object:

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-import click
+import shlex
+from collections.abc import Sequence
 
-from sfumato.audits.inspection import ColumnProfile, Risk, assess, guess_schema, profile
+import click
+from rich.console import Console
+from rich.text import Text
+
+from sfumato.audits.inspection import (
+    ColumnProfile,
+    Repeats,
+    Risk,
+    assess,
+    guess_schema,
+    profile,
+    repeated_identifiers,
+)
 from sfumato.cli import show
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
+from sfumato.errors import SchemaError
+from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
 from sfumato.io.tables import read_table
+
+_LISTED = 6
+_NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
 
 
 @click.command()
@@ -27,7 +45,7 @@ from sfumato.io.tables import read_table
     "--missing",
     multiple=True,
     metavar="TEXT",
-    help="Text that stands for a missing value in a CSV file; may be repeated.",
+    help="Text that stands for a missing value; may be repeated.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing schema file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -44,68 +62,128 @@ def inspect(
 
     Roles are guesses on the safe side; look at each before you publish.
     """
-    table = read_table(source, query=query, missing=missing)
+    table = read_table(source, query=query, missing=missing, trim=True)
     profiles = profile(table)
-    schema = read_schema(schema_path) if schema_path else guess_schema(profiles)
-    roles = schema.roles
-    risk = assess(Microdata.from_arrow(table, schema))
-    if output is not None:
-        notes = {column.name: column.reason for column in profiles if column.name in roles}
+    schema = read_schema(schema_path) if schema_path else _guessed(profiles)
+    risk = assess(Microdata.from_arrow(table, schema)) if schema else None
+    repeats = repeated_identifiers(profiles, _identifiers(profiles, schema), table.num_rows)
+    if output is not None and schema is not None:
+        notes = {column.name: column.reason for column in profiles if column.name in schema.roles}
         write_schema(output, schema, notes=notes, force=force)
     if as_json:
         show.print_json({
-            "columns": [_column(column, roles) for column in profiles], "risk": risk.to_dict(),
+            "columns": [_column(column, schema) for column in profiles],
+            "risk": risk.to_dict() if risk else None,
+            "warnings": [found.to_dict() for found in repeats],
         })  # fmt: skip
-        return
-    _print(source, profiles, schema, risk, guessed=schema_path is None)
+    else:
+        page = show.console()
+        title = f"{shown_source(source)}: {table.num_rows:,} rows"
+        _print_columns(page, title, profiles, schema, guessed=schema_path is None)
+        _print_repeats(page, repeats)
+        _print_risk(page, schema, risk)
     if output is not None:
-        click.echo(
-            f"Wrote {output}: look at every role, then: "
-            f"sfumato publish {source} -s {output} --k 10 -o out/"
-        )
+        _tell_next(output, schema, _publishing(source, output, query, missing), quiet=as_json)
 
 
-def _column(column: ColumnProfile, roles: dict[str, Role]) -> dict[str, object]:
+def _guessed(profiles: Sequence[ColumnProfile]) -> Schema | None:
+    """The guessed schema; None when no column seems to be known to others."""
+    found = any(column.role is Role.QUASI for column in profiles)
+    return guess_schema(profiles) if found else None
+
+
+def _identifiers(profiles: Sequence[ColumnProfile], schema: Schema | None) -> tuple[str, ...]:
+    if schema is not None:
+        return schema.identifiers
+    return tuple(column.name for column in profiles if column.role is Role.IDENTIFIER)
+
+
+def _role(column: ColumnProfile, schema: Schema | None) -> Role | None:
+    return column.role if schema is None else schema.roles.get(column.name)
+
+
+def _column(column: ColumnProfile, schema: Schema | None) -> dict[str, object]:
     return {
         "name": column.name,
         "type": column.type,
         "distinct": column.distinct,
         "missing": column.missing,
-        "role": roles.get(column.name),
+        "role": _role(column, schema),
         "reason": column.reason,
     }
 
 
-def _print(
-    source: str, profiles: tuple[ColumnProfile, ...], schema: Schema, risk: Risk, guessed: bool
+def _print_columns(
+    page: Console,
+    title: str,
+    profiles: Sequence[ColumnProfile],
+    schema: Schema | None,
+    guessed: bool,
 ) -> None:
-    page, roles = show.console(), schema.roles
-    page.print(show.table(
-        f"{source}: {risk.rows:,} rows",
-        ("column", "type", "distinct", "missing", "role", "why" if guessed else ""),
-        [
-            (column.name, column.type, column.distinct, column.missing,
-             roles.get(column.name, "(not read)"), column.reason if guessed else "")
-            for column in profiles
-        ],
-    ))  # fmt: skip
-    page.print(
-        f"On {', '.join(schema.quasi)} together: [bold]{risk.unique_rows:,}[/] rows "
-        f"({risk.unique_rows / risk.rows:.1%}) are the only ones of their kind, "
+    reasons = guessed and page.width >= _NARROW
+    lines = [
+        (column.name, column.type, column.distinct, column.missing,
+         _role(column, schema) or ("(not read)" if column.role else column.reason),
+         *([column.reason] if reasons else []))
+        for column in profiles
+    ]  # fmt: skip
+    headers = ("column", "type", "distinct", "missing", "role", *(["why"] if reasons else []))
+    page.print(show.table(title, headers, lines))
+
+
+def _print_repeats(page: Console, repeats: Sequence[Repeats]) -> None:
+    for found in repeats:
+        show.say(page, Text("Warning: ", "yellow"), f"{found}.")
+
+
+def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None:
+    if schema is None or risk is None:
+        show.say(
+            page,
+            "No column looks like a quasi-identifier, so nothing can be said about the risk. Name "
+            "the columns that others may know in a schema file, and inspect again with -s.",
+        )
+        return
+    show.say(
+        page,
+        f"On {_listed(schema.quasi)} together: ",
+        show.bold(f"{risk.unique_rows:,}"),
+        f" rows ({risk.unique_rows / risk.rows:.1%}) are the only ones of their kind, "
         f"{risk.rows_in_small_classes:,} ({risk.rows_in_small_classes / risk.rows:.1%}) share "
         f"their values with fewer than 4 others; as it stands the table is "
-        f"{risk.smallest_class}-anonymous."
+        f"{risk.smallest_class}-anonymous.",
     )
-    page.print(f"Largest feasible k: {risk.largest_k:,}.")
-    if risk.sensitive:
-        page.print(show.table(
-            "What could be promised",
-            ("sensitive", "most frequent", "largest l", "distinct l", "entropy l", "m"),
-            [
-                (found.name, f"{found.most_frequent_share:.1%}", found.largest_l,
-                 found.largest_distinct_l, found.largest_entropy_l, found.largest_m)
-                for found in risk.sensitive
-            ],
-        ))  # fmt: skip
-    else:
-        page.print("No sensitive column is named, so only k-anonymity can be promised.")
+    if not risk.sensitive:
+        show.say(page, "No sensitive column is named, so only k-anonymity can be promised.")
+        return
+    page.print(show.table(
+        "What could be promised",
+        ("sensitive", "most frequent", "largest l", "distinct l", "entropy l", "m"),
+        [
+            (found.name, f"{found.most_frequent_share:.1%}", found.largest_l,
+             found.largest_distinct_l, found.largest_entropy_l, found.largest_m)
+            for found in risk.sensitive
+        ],
+    ))  # fmt: skip
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) <= _LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
+
+
+def _publishing(source: str, schema: str, query: str | None, missing: Sequence[str]) -> str:
+    """The command that comes next, ready for a shell, without the password of a database."""
+    reading = [] if query is None else ["--query", query]
+    for marker in missing:
+        reading += ["--missing", marker]
+    start = ("sfumato", "publish", shown_source(source), "-s", schema)
+    return shlex.join([*start, *reading, "--k", "10", "-o", "out/"])
+
+
+def _tell_next(output: str, schema: Schema | None, command: str, quiet: bool) -> None:
+    if schema is None:
+        raise SchemaError(f"{output} is not written: a schema needs a quasi-identifying column")
+    if not quiet:
+        show.say(show.console(), f"Wrote {output}: look at every role, then: {command}", wrap=False)

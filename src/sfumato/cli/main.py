@@ -1,12 +1,14 @@
 """Entry point: finds the command, and turns errors into one line and an exit code.
 
-Exit codes: 0 done, 1 a promise is broken, 2 bad use or bad input, 130 interrupted.
+Exit codes: 0 done, 1 a promise is broken, 2 bad use or bad input, 70 a bug in sfumato,
+130 interrupted.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +22,7 @@ _COMMANDS = {
     "inspect": "Guess roles, show the risk and what could be promised.",
     "publish": "Publish a table under a privacy model.",
     "verify": "Check a release's promise from its files alone.",
+    "breach": "What an attacker may learn about a person.",
     "demo": "Everything on a bundled table, in seconds.",
     "reproduce": "Run the experiments of a paper again.",
 }
@@ -79,9 +82,22 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(error.strerror or str(error), 2)
     except MemoryError:
         return _fail("not enough memory for this table", 2)
+    except Exception as error:
+        # never 1: a script would take that for a broken promise
+        return _bug(error)
     return result if isinstance(result, int) else 0
 
 
 def _fail(message: str, code: int) -> int:
     click.echo(f"sfumato: {' '.join(message.split())}", err=True)
     return code
+
+
+def _bug(error: Exception) -> int:
+    said = next(iter(str(error).splitlines()), "")
+    hint = "SFUMATO_DEBUG=1 shows where"
+    if os.environ.get("SFUMATO_DEBUG", "0") not in ("", "0"):
+        traceback.print_exception(error)
+        hint = "the traceback is above"
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return _fail(f"internal error: {what}; this is a bug, please report it ({hint})", 70)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from sfumato.cli import show
 from sfumato.errors import MissingExtra
@@ -19,7 +20,7 @@ from sfumato_experiments.paper import Options, Paper, find_paper, papers
 from sfumato_experiments.plot import draw
 
 _SEEDS, _QUICK_SEEDS = 5, 2
-_MARKS = {"yes": "[green]yes [/]", "no": "[red]no  [/]", "open": "[yellow]open[/]"}
+_MARKS = {"yes": Text("yes ", "green"), "no": Text("no  ", "red"), "open": Text("open", "yellow")}
 
 
 @click.command(epilog=f"Papers: {', '.join(papers())}.")
@@ -72,7 +73,7 @@ def reproduce(
     options = Options(data=data, seeds=seeds or (_QUICK_SEEDS if quick else _SEEDS), quick=quick)
     page = show.console()
     if not as_json:
-        page.print(f"[bold]{found.title}[/]")
+        show.say(page, show.bold(found.title))
     results = []
     for number in chosen:
         figure = _run(found, number, options, quiet=as_json)
@@ -116,17 +117,12 @@ def _print(page: Console, figure: Figure, files: list[Path], lacking: str) -> No
         show.table(f"Figure {figure.number}. {figure.title}: {figure.y_label}", header, lines)
     )
     for note in figure.notes:
-        _plain(page, f"  {note}")
+        show.say(page, f"  {note}", wrap=False)
     for claim, said in figure.verdicts():
         missing = ", ".join(claim.missing(figure.series))
-        page.print(_MARKS[said], end=" ")
-        _plain(page, f"{claim.text} ({claim.where}{missing and '; needs: '}{missing})")
+        needs = f"{missing and '; needs: '}{missing}"
+        show.say(page, _MARKS[said], f" {claim.text} ({claim.where}{needs})", wrap=False)
     for path in files:
-        _plain(page, f"  wrote {path}")
+        show.say(page, f"  wrote {path}", wrap=False)
     if lacking:
-        _plain(page, f"  no plot: {lacking}")
-
-
-def _plain(page: Console, text: str) -> None:
-    """Text in which [brackets] are brackets, as in sfumato[plot]."""
-    page.print(text, markup=False, soft_wrap=True)
+        show.say(page, f"  no plot: {lacking}", wrap=False)

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, JustifyMethod
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from sfumato.verbs import Stages, silent
 
@@ -24,6 +24,29 @@ def console() -> Console:
     return Console(highlight=False, width=120, color_system=None)
 
 
+def say(page: Console, *parts: str | Text, wrap: bool = True) -> None:
+    """Print a line in which a column called [bold] is called [bold].
+
+    Rich reads plain texts for markup and :emoji:, and names, values and paths are not ours. Only
+    what is styled on purpose is a Text. Without ``wrap`` a long path or command stays in one piece.
+    """
+    page.print(Text.assemble(*(visible(part) for part in parts)), soft_wrap=not wrap)
+
+
+def visible(part: str | Text) -> Text:
+    """A text as it is; letters that would steer the terminal are spelled out."""
+    if isinstance(part, Text):
+        return part
+    return Text("".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in part
+    ))  # fmt: skip
+
+
+def bold(text: str) -> Text:
+    """A text that stands out."""
+    return Text(text, "bold")
+
+
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
@@ -31,18 +54,23 @@ def print_json(value: Any) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """A table whose columns after the first are right-aligned when they hold numbers."""
-    drawn = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    drawn = Table(
+        title=visible(title), title_justify="left", title_style="bold", header_style="bold"
+    )
     lines = [tuple(cells) for cells in rows]
     for place, name in enumerate(columns):
-        numbers = all(isinstance(cells[place], int | float) for cells in lines)
-        drawn.add_column(name, justify="right" if numbers and place else "left", overflow="fold")
+        numbers = all(isinstance(cells[place], int | float | None) for cells in lines)
+        side: JustifyMethod = "right" if numbers and place else "left"
+        drawn.add_column(visible(name), justify=side, overflow="fold")
     for cells in lines:
-        drawn.add_row(*(escape(number(cell)) for cell in cells))
+        drawn.add_row(*(visible(number(cell)) for cell in cells))
     return drawn
 
 
 def number(value: object) -> str:
-    """Thousands separated, fractions to four places, the rest as it is."""
+    """Thousands separated, fractions to four places, nothing for None, the rest as it is."""
+    if value is None:
+        return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from rich.text import Text
 
 from sfumato.audits.verify import verify as verify_release
 from sfumato.cli import show
@@ -21,10 +22,10 @@ def verify(folder: str, as_json: bool) -> int:
         show.print_json(found.to_dict())
     else:
         page = show.console()
-        page.print(f"{found.path}: {found.rows:,} rows, {found.groups:,} groups")
+        show.say(page, f"{found.path}: {found.rows:,} rows, {found.groups:,} groups")
         for check in found.checks:
-            mark = "[green]kept  [/]" if check.kept else "[red]BROKEN[/]"
-            page.print(f"  {mark} {check.statement}")
+            mark = Text("kept  ", "green") if check.kept else Text("BROKEN", "red")
+            show.say(page, "  ", mark, f" {check.statement}")
             if check.detail:
-                page.print(f"         {check.detail}", markup=False)
+                show.say(page, f"         {check.detail}")
     return 0 if found.ok else 1

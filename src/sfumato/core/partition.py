@@ -55,3 +55,7 @@ class Partition:
         rows, starts = rows_by_group(self.groups, self.n_groups)
         shuffle_groups(rows, starts, randomness.half_words(self.n_rows))
         return rows
+
+    def published_groups(self) -> Codes:
+        """The group of each row in the published order."""
+        return np.repeat(np.arange(self.n_groups, dtype=np.int32), self.sizes)

@@ -25,29 +25,32 @@ DELIMITERS = (",", ";", "\t", "|")
 def open_csv(path: Path, missing: Collection[str] = ()) -> Opened:
     """The names in the header line; rows are read when they are asked for."""
     with _explained(path):
-        delimiter, header = _header(path)
+        skipped, delimiter, header = _header(path)
     plain = [name.strip() for name in header]
 
     def load(columns: Sequence[str]) -> pa.Table:
         wanted = [header[plain.index(name)] for name in columns]
         with _explained(path):
-            texts = _texts(path, delimiter, wanted)
+            # a line with nothing in it is a row of a table with a single column
+            blank_rows = len(header) == 1
+            texts = _texts(path, delimiter, wanted, skipped if blank_rows else None)
         return pa.table([typed(column, missing) for column in texts.columns], names=list(columns))
 
     return Opened(str(path), tuple(plain), load)
 
 
-def _header(path: Path) -> tuple[str, list[str]]:
+def _header(path: Path) -> tuple[int, str, list[str]]:
+    """How many blank lines come first, the delimiter, and the names."""
     with _lines(path) as lines:
-        first = next((line for line in lines if line.strip()), "")
+        skipped, first = next(((i, line) for i, line in enumerate(lines) if line.strip()), (0, ""))
         if not first:
             raise DataError(f"{path} is empty; it needs a header line", source=str(path))
         delimiter = _delimiter(first)
         # the header may go on after a line break inside quotes
         header = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter))
-        if not any(line.strip() for line in lines):
+        if not any(line.strip() or len(header) == 1 for line in lines):
             raise DataError(f"{path} has a header line but no rows", source=str(path))
-        return delimiter, header
+        return skipped, delimiter, header
 
 
 def _delimiter(line: str) -> str:
@@ -56,14 +59,21 @@ def _delimiter(line: str) -> str:
     return max(DELIMITERS, key=unquoted.count)
 
 
-def _texts(path: Path, delimiter: str, columns: Sequence[str]) -> pa.Table:
+def _texts(
+    path: Path, delimiter: str, columns: Sequence[str], blank_rows_after: int | None
+) -> pa.Table:
     """The raw texts of the columns. Types are ours to decide, so Arrow must not guess them."""
     text = pa.dictionary(pa.int32(), pa.string())
     with pa.input_stream(str(path), compression="gzip" if _is_gzip(path) else None) as stream:
         return pyarrow.csv.read_csv(
             stream,
-            # values with line breaks would otherwise be cut where two blocks meet
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            read_options=pyarrow.csv.ReadOptions(skip_rows=blank_rows_after or 0),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=delimiter,
+                # values with line breaks would otherwise be cut where two blocks meet
+                newlines_in_values=True,
+                ignore_empty_lines=blank_rows_after is None,
+            ),
             convert_options=pyarrow.csv.ConvertOptions(
                 include_columns=columns,
                 column_types=dict.fromkeys(columns, text),
@@ -108,7 +118,7 @@ def _explained(path: Path) -> Iterator[None]:
 def _ragged(path: Path) -> str | None:
     """The first row whose number of values is not that of the header."""
     with _explained(path), _lines(path) as lines:
-        delimiter, header = _header(path)
+        _, delimiter, header = _header(path)
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         line = 1
         try:

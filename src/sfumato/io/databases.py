@@ -35,12 +35,29 @@ _TIMEOUT = "connect_timeout=10"
 
 def is_url(source: str) -> bool:
     """Whether a text names a database rather than a file."""
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source) is not None
+    # a mistyped URL is one too: as a path it would be repeated in an error, password and all
+    return re.match(r"(?i:[a-z][a-z0-9+.-]+://|postgres(ql)?:)", source) is not None
+
+
+def shown_source(source: str) -> str:
+    """A path as it is, a URL with *** for its password: fit for a screen or a log."""
+    if not is_url(source):
+        return source
+    scheme, _, rest = source.partition("://")
+    place, *secrets = re.split(r"([?&](?:ssl)?password=)", rest, maxsplit=1)
+    if "@" not in place and "@" in rest.partition("/")[0]:
+        place, secrets = rest, []  # what looks like an option stands in front of the host
+    login, at, host = place.rpartition("@")
+    user, colon, _ = login.partition(":")
+    hidden = f"{secrets[0]}***" if secrets else ""
+    return f"{scheme}://{user}{':***' if colon else ''}{at}{host}{hidden}"
 
 
 def open_database(url: str, query: str | None) -> AbstractContextManager[Opened]:
     """The result of a query in the database behind a URL."""
-    scheme = url.partition("://")[0].lower()
+    scheme = url.partition(":")[0].lower()
+    if "://" not in url:
+        raise DataError(f"a database URL starts with {scheme}://", source=scheme)
     openers = {"postgresql": _open_postgres, "postgres": _open_postgres, "duckdb": _open_duckdb}
     if scheme not in openers:
         raise DataError(

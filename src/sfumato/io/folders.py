@@ -10,6 +10,7 @@ disk. Its name tells host and process, so that the next run can clear up after o
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import secrets
@@ -23,6 +24,11 @@ from sfumato.errors import OutputExists, ReleaseError
 from sfumato.io.opened import one_line
 
 MANIFEST = "release.json"
+FORMAT = "sfumato-release"
+# All the files that a release may consist of. A folder with anything else in it is never replaced.
+RELEASE_FILES = re.compile(
+    r"release\.json|(generalized|qit|st|st_.+|joined|sensitive_groups)\.(parquet|csv)", re.DOTALL
+)
 
 _REMEDIES = {
     errno.ENOSPC: "free some space or choose a folder on another disk",
@@ -72,6 +78,15 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         raise
 
 
+def require_room(path: str | Path, force: bool) -> None:
+    """Raise unless ``new_folder`` could put a folder there: asked before the long work starts."""
+    shown = Path(path)
+    try:
+        _require_room(shown, shown.resolve(), force)
+    except OSError as error:
+        raise _explained(shown, error) from error
+
+
 def _require_room(shown: Path, target: Path, force: bool) -> None:
     if not os.path.lexists(target):
         return
@@ -88,18 +103,29 @@ def _require_room(shown: Path, target: Path, force: bool) -> None:
 def _obstacle(target: Path) -> str:
     """Why a folder must not be replaced even by force: it may hold what is not a release.
 
-    A release is a flat folder of files. Somebody's home or project, even one that happens to hold
-    a file called release.json, has folders in it.
+    A file called release.json is not enough, other programs have one too; and a note that somebody
+    put beside a release is not ours to delete.
     """
     if not target.is_dir():
         return "is a file"
     entries = list(target.iterdir())
     if entries and not (target / MANIFEST).is_file():
         return f"holds files and no {MANIFEST}, so it is not a release and is never replaced"
-    for entry in entries:
-        if entry.is_dir() or entry.is_symlink():
+    for entry in sorted(entries):
+        plain = entry.is_file() and not entry.is_symlink()
+        if not plain or not RELEASE_FILES.fullmatch(entry.name):
             return f"holds {entry.name!r}, which no release does, so it is never replaced"
+    if entries and not _is_manifest(target / MANIFEST):
+        return f"holds a {MANIFEST} that is not ours, so it is not a release and is never replaced"
     return ""
+
+
+def _is_manifest(path: Path) -> bool:
+    try:
+        stated = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(stated, dict) and stated.get("format") == FORMAT
 
 
 def _put_in_place(temp: Path, target: Path) -> None:

@@ -1,8 +1,9 @@
 """Arrow tables that hold values and types, and nothing else.
 
 Data frames and database drivers attach metadata to tables and fields (index names, category
-catalogues, database types), and a dictionary column can list values that none of its rows has,
-such as those of rows filtered out before. None of that may travel with a table.
+catalogues, database types), and a dictionary can list values that none of its rows has, such as
+those of rows filtered out before, also deep inside lists and structs. None of that may travel
+with a table.
 """
 
 from __future__ import annotations
@@ -35,6 +36,21 @@ def without_markers(table: pa.Table, markers: Collection[str]) -> pa.Table:
     return table
 
 
+def trimmed(table: pa.Table, names: Collection[str]) -> pa.Table:
+    """The same rows without blanks around the texts of the named columns.
+
+    "flu" and "flu " are one disease, and counting them as two would promise a diversity that is
+    not there. A text of nothing but blanks is missing, as it is in CSV.
+    """
+    for place, field in enumerate(table.schema):
+        if field.name in names and pa.types.is_string(field.type):
+            texts = pc.utf8_trim_whitespace(table.column(place))
+            blank = pc.equal(texts, "")
+            texts = pc.if_else(blank, pa.scalar(None, pa.string()), texts)
+            table = table.set_column(place, field.name, texts)
+    return table
+
+
 def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     plain = _plain_type(column.type)
     if plain.equals(column.type, check_metadata=True):
@@ -49,18 +65,53 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return _plain_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if _is_list(kind):
         return pa.list_(_plain_type(kind.value_type))
+    if pa.types.is_map(kind):
+        return pa.map_(_plain_type(kind.key_type), _plain_type(kind.item_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(part.name, _plain_type(part.type)) for part in kind])
     return kind
 
 
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+        or pa.types.is_list_view(kind)
+        or pa.types.is_large_list_view(kind)
+    )
+
+
 def _plain_array(array: pa.Array, plain: pa.DataType) -> pa.Array:
-    if isinstance(array.type, pa.BaseExtensionType):
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
         return _plain_array(array.storage, plain)
-    if pa.types.is_dictionary(array.type):
+    if pa.types.is_dictionary(kind):
         # by hand: Arrow's own cast does not know dictionaries of string views, as polars sends
         return _plain_array(array.dictionary, plain).take(array.indices)
+    if _is_list(kind):
+        lists = array.cast(pa.list_(kind.value_type))
+        values = _plain_array(lists.values, plain.value_type)
+        return pa.ListArray.from_arrays(_offsets(lists), values, plain, mask=_nulls(lists))
+    if pa.types.is_map(kind):
+        keys = _plain_array(array.keys, plain.key_type)
+        items = _plain_array(array.items, plain.item_type)
+        return pa.MapArray.from_arrays(_offsets(array), keys, items, plain, mask=_nulls(array))
+    if pa.types.is_struct(kind):
+        parts = [_plain_array(array.field(i), plain.field(i).type) for i in range(len(plain))]
+        return pa.StructArray.from_arrays(parts, fields=list(plain), mask=_nulls(array))
     return array.cast(plain)
+
+
+def _offsets(lists: pa.Array) -> pa.Array:
+    # copied: Arrow takes no slice of offsets together with nulls
+    return pa.array(lists.offsets.to_numpy())
+
+
+def _nulls(array: pa.Array) -> pa.Array | None:
+    return array.is_null() if array.null_count else None
 
 
 def _as_values(markers: Collection[str], kind: pa.DataType) -> pa.Array:

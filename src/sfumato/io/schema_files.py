@@ -37,7 +37,7 @@ __all__ = ["read_schema", "read_taxonomies", "write_schema"]
 
 LISTS = ("identifiers", "quasi", "sensitive", "insensitive")
 TABLES = ("attributes", "taxonomies")
-DETAILS = ("kind", "order")
+DETAILS = ("kind", "order", "bins")
 
 _WORDS = {dict: "a table", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
@@ -58,6 +58,7 @@ def read_schema(path: str | Path) -> Schema:
             **({} if "quasi" in content else {"quasi": ()}),
             kinds={n: _text(path, n, d["kind"]) for n, d in details.items() if "kind" in d},
             orders={n: _order(path, n, d["order"]) for n, d in details.items() if "order" in d},
+            bins={n: d["bins"] for n, d in details.items() if "bins" in d},
             taxonomies=_taxonomies(path, "taxonomies", content.get("taxonomies", {})),
         )
 

@@ -80,6 +80,8 @@ def _attribute(name: str, declared: Declaration) -> str:
         lines.append(f"kind = {toml_value(str(declared.kind))}")
     if declared.order is not None:
         lines.append(f"order = {toml_array(declared.order, indent=8)}")
+    if declared.bins is not None:
+        lines.append(f"bins = {declared.bins}")
     return "\n".join([f"[attributes.{toml_key(name)}]", *lines, ""]) if lines else ""
 
 

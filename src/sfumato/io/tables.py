@@ -16,7 +16,7 @@ from sfumato.io.databases import is_url, open_database
 from sfumato.io.files import as_dataset, open_file
 from sfumato.io.hints import did_you_mean
 from sfumato.io.opened import Opened, reading
-from sfumato.io.plain import plain_table, without_markers
+from sfumato.io.plain import plain_table, trimmed, without_markers
 from sfumato.io.sql import open_query
 
 Source = Any  # a path, a database URL, or an object of Arrow, pandas, polars, DuckDB, ...
@@ -33,12 +33,14 @@ def read(
 
     ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
     in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
-    Identifiers must be there but are not loaded.
+    Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
+    are not kept, and not loaded either where the columns can be chosen.
     """
     with _opened(source, query, _markers(missing)) as opened:
         require_columns(opened.names, schema)
         kept = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-        table = _loaded(opened, kept, _markers(missing))
+        encoded = (*schema.quasi, *schema.sensitive)
+        table = _loaded(opened, kept, _markers(missing), encoded)
     for name in schema.identifiers:
         # encoding wants to see every column of the schema; nothing is in these
         table = table.append_column(name, pa.nulls(table.num_rows))
@@ -51,13 +53,17 @@ def read_table(
     columns: Sequence[str] | None = None,
     query: str | None = None,
     missing: str | Collection[str] = (),
+    trim: bool = False,
 ) -> pa.Table:
-    """Read the named columns, or all, as an Arrow table without metadata; see ``read``."""
+    """Read the named columns, or all, as an Arrow table without metadata; see ``read``.
+
+    With ``trim`` blanks around texts are dropped, as ``read`` does where values are compared.
+    """
     with _opened(source, query, _markers(missing)) as opened:
         wanted = opened.names if columns is None else columns
         for name in wanted:
             _require_name(name, opened)
-        return _loaded(opened, wanted, _markers(missing))
+        return _loaded(opened, wanted, _markers(missing), wanted if trim else ())
 
 
 def _opened(
@@ -94,6 +100,8 @@ def _open_arrow(source: Source) -> Opened:
     if hasattr(source, "__arrow_c_array__") and not hasattr(source, "__arrow_c_stream__"):
         with reading(label):
             source = pa.table(pa.record_batch(source))
+    if hasattr(source, "collect") and not hasattr(source, "__arrow_c_stream__"):
+        raise DataError(f"{label} is not computed yet; call .collect() on it", source=label)
     if not hasattr(source, "__arrow_c_stream__"):
         raise DataError(
             f"cannot read {label}; use a path, a database URL, or an object of Arrow, pandas, "
@@ -113,8 +121,10 @@ def _open_arrow(source: Source) -> Opened:
     return Opened(label, tuple(stream.schema.names), load)
 
 
-def _loaded(opened: Opened, columns: Sequence[str], missing: Collection[str]) -> pa.Table:
-    table = plain_table(opened.load(columns))
+def _loaded(
+    opened: Opened, columns: Sequence[str], missing: Collection[str], compared: Sequence[str]
+) -> pa.Table:
+    table = trimmed(plain_table(opened.load(columns)), compared)
     if table.num_rows == 0:
         raise DataError(
             f"{opened.label} has columns but no rows; there is nothing to publish",

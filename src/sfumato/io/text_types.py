@@ -2,7 +2,9 @@
 
 The types are decided on all distinct texts, not on a sample. A column gets a type only if every
 text in it can be told from its value: "02174" and "+4930" are texts, because reading them as
-numbers would lose a character.
+numbers would lose a character. "1.10" may be a number, but not beside "1.1": two texts that differ
+may be two codes (of diseases, of versions), and as one number they could not be told apart. Write
+the numbers of a column in one way.
 """
 
 from __future__ import annotations
@@ -58,8 +60,19 @@ def _values(texts: list[pa.Array]) -> list[pa.Array]:
         return texts
     for pattern, kinds in _TYPES:
         if all(_all_match(part, pattern) for part in present):
-            return _first_cast(present, kinds) or texts
+            found = _first_cast(present, kinds)
+            return found if found and _told_apart(present, found) else texts
     return texts
+
+
+def _told_apart(texts: list[pa.Array], values: list[pa.Array]) -> bool:
+    """Whether different texts are different numbers; infinite ones are refused later anyway."""
+    if not pa.types.is_floating(values[0].type):
+        return True
+    finite = pc.is_finite(pa.chunked_array(values))
+    numbers = pc.add(pa.chunked_array(values).filter(finite), 0.0)  # -0.0 is 0.0
+    written = pa.chunked_array(texts).filter(finite)
+    return bool(pc.count_distinct(numbers).as_py() == pc.count_distinct(written).as_py())
 
 
 def _first_cast(present: list[pa.Array], kinds: tuple[pa.DataType, ...]) -> list[pa.Array] | None:

@@ -13,6 +13,8 @@ What a Parquet file holds beside the values, and why none of it tells more than 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,19 +22,47 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
 
 
-def write_parquet(table: pa.Table, path: str | Path) -> None:
-    """Write values and types, compressed, and nothing else."""
-    pq.write_table(plain_table(table), path, compression="zstd", store_schema=False)
+def write_parquet(pieces: pa.Table | Iterable[pa.Table], path: str | Path) -> None:
+    """Write values and types, compressed, and nothing else; pieces of a table one by one."""
+    if isinstance(pieces, pa.Table):
+        pq.write_table(plain_table(pieces), path, compression="zstd", store_schema=False)
+        return
+    plain = (plain_table(piece) for piece in pieces)
+    first = next(plain)
+    with pq.ParquetWriter(path, first.schema, compression="zstd", store_schema=False) as writer:
+        for piece in chain((first,), plain):
+            writer.write_table(piece)
 
 
-def write_csv(table: pa.Table, path: str | Path) -> None:
+def write_csv(pieces: pa.Table | Iterable[pa.Table], path: str | Path) -> None:
     """Write with a header line; a set of texts becomes ``{a, b}``, a missing value nothing."""
-    plain = plain_table(table)
-    columns = [_printable(column) for column in plain.columns]
-    pyarrow.csv.write_csv(pa.table(columns, names=plain.column_names), path)
+    tables = [pieces] if isinstance(pieces, pa.Table) else pieces
+    printable = (_printable_table(plain_table(piece)) for piece in tables)
+    first = next(printable)
+    with pyarrow.csv.CSVWriter(path, first.schema) as writer:
+        for piece in chain((first,), printable):
+            writer.write_table(piece)
+
+
+def _printable_table(table: pa.Table) -> pa.Table:
+    for field in table.schema:
+        _require_printable(field)
+    columns = [_printable(column) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def _require_printable(field: pa.Field) -> None:
+    kind = field.type.value_type if pa.types.is_list(field.type) else field.type
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind):
+        raise DataError(
+            f"column {field.name!r} has type {field.type}, which CSV cannot hold; leave it out, or "
+            "publish as parquet",
+            source=field.name,
+        )
 
 
 def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:

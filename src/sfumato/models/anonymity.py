@@ -8,6 +8,7 @@ from typing import ClassVar
 from sfumato.core.arrays import Flags
 from sfumato.core.histograms import Histograms
 from sfumato.errors import Infeasible, ParameterError
+from sfumato.models._parameters import whole_number
 from sfumato.models._rules import SIZE, Rule
 from sfumato.models.base import BuiltIn
 
@@ -26,10 +27,12 @@ class KAnonymity(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse a k that means nothing."""
-        if type(self.k) is not int or self.k < 1:  # True is an int, and no k
+        k = whole_number(self.k)
+        if k is None or k < 1:
             raise ParameterError(
                 f"k must be a whole number, 1 or more, not {self.k}", parameter="k"
             )
+        object.__setattr__(self, "k", k)
 
     def passes(self, groups: Histograms) -> Flags:
         """At least k rows."""

@@ -17,6 +17,7 @@ from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import Infeasible, ParameterError
+from sfumato.models._parameters import finite_number
 from sfumato.models._rules import CLOSE_EQUAL, CLOSE_ORDERED, TOLERANCE, Rule
 from sfumato.models.base import BuiltIn
 
@@ -38,8 +39,10 @@ class TCloseness(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse a t that means nothing."""
-        if not 0 <= self.t <= 1:
+        t = finite_number(self.t)
+        if t is None or not 0 <= t <= 1:
             raise ParameterError(f"t must be between 0 and 1, not {self.t}", parameter="t")
+        object.__setattr__(self, "t", t)
         if self.distance not in (None, "equal", "ordered", "hierarchical"):
             raise ParameterError(
                 f"distance must be equal, ordered or hierarchical, not {self.distance!r}",

@@ -15,6 +15,7 @@ import numpy as np
 from sfumato.core.arrays import Counts, Flags, Floats
 from sfumato.core.histograms import Histograms
 from sfumato.errors import Infeasible, ParameterError
+from sfumato.models._parameters import finite_number, whole_number
 from sfumato.models._rules import DISTINCT, ENTROPY, FREQUENCY, RECURSIVE, TOLERANCE, Rule
 from sfumato.models.base import BuiltIn
 
@@ -29,7 +30,7 @@ class LDiversity(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse an l that means nothing."""
-        _require_l(self.l)
+        object.__setattr__(self, "l", _required_l(self.l))
 
     def passes(self, groups: Histograms) -> Flags:
         """Largest count at most size / l."""
@@ -45,7 +46,7 @@ class LDiversity(BuiltIn):
         # a whole l gets a whole answer, a fractional one an answer rounded down
         largest = n // count if self.l == int(self.l) else math.floor(1000 * n / count) / 1000
         return Infeasible(
-            f"l = {self.l:g} is out of reach on {_name(whole)}: {value!r} is the value of "
+            f"l = {self.l:g} is out of reach on {_name(whole)}: {_shown(value)} is the value of "
             f"{count:,} of {n:,} rows ({count / n:.1%}), and l-diversity allows it at most 1/l of "
             f"them; the largest feasible l is {largest:g}",
             model=self,
@@ -64,9 +65,9 @@ class DistinctLDiversity(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse an l that means nothing."""
-        if not isinstance(self.l, int):
+        if whole_number(self.l) is None:
             raise ParameterError(f"l counts values: a whole number, not {self.l}", parameter="l")
-        _require_l(self.l)
+        object.__setattr__(self, "l", _required_l(self.l))
 
     def passes(self, groups: Histograms) -> Flags:
         """At least l values present."""
@@ -97,7 +98,7 @@ class EntropyLDiversity(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse an l that means nothing."""
-        _require_l(self.l)
+        object.__setattr__(self, "l", _required_l(self.l))
 
     def passes(self, groups: Histograms) -> Flags:
         """Entropy at least log l."""
@@ -113,7 +114,7 @@ class EntropyLDiversity(BuiltIn):
         # half the tolerance: l equally frequent values reach l in spite of rounding
         largest = math.floor(1000 * math.exp(entropies(whole.merged())[0] + TOLERANCE / 2)) / 1000
         return Infeasible(
-            f"l = {self.l:g} is out of reach on {_name(whole)}: {value!r} alone takes "
+            f"l = {self.l:g} is out of reach on {_name(whole)}: {_shown(value)} alone takes "
             f"{count / whole.whole.sum():.1%} of the rows; the largest feasible l is {largest:g}",
             model=self,
             value=value,
@@ -132,11 +133,13 @@ class RecursiveLDiversity(BuiltIn):
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
-        if not self.c > 0:
-            raise ParameterError(f"c must be more than 0, not {self.c}", parameter="c")
-        if not isinstance(self.l, int):
+        c = finite_number(self.c)
+        if c is None or not c > 0:
+            raise ParameterError(f"c must be finite and more than 0, not {self.c}", parameter="c")
+        if whole_number(self.l) is None:
             raise ParameterError(f"l is a rank: a whole number, not {self.l}", parameter="l")
-        _require_l(self.l)
+        object.__setattr__(self, "c", c)
+        object.__setattr__(self, "l", _required_l(self.l))
 
     def passes(self, groups: Histograms) -> Flags:
         """Largest count below c times the tail from the l-th on."""
@@ -153,9 +156,9 @@ class RecursiveLDiversity(BuiltIn):
         largest = self._largest(whole.merged())
         hint = f"the largest feasible l is {largest}" if largest else "try a larger c"
         return Infeasible(
-            f"(c, l) = ({self.c:g}, {self.l}) is out of reach on {_name(whole)}: {value!r} has "
-            f"{count:,} rows, not less than c times those of the {self.l}-th value and below; "
-            f"with c = {self.c:g} {hint}",
+            f"(c, l) = ({self.c:g}, {self.l}) is out of reach on {_name(whole)}: "
+            f"{_shown(value)} has {count:,} rows, not less than c times those of the {self.l}-th "
+            f"value and below; with c = {self.c:g} {hint}",
             model=self,
             value=value,
             largest=largest,
@@ -192,6 +195,12 @@ def _name(whole: Histograms) -> str:
     return repr(whole.attribute.name) if whole.attribute is not None else "the table"
 
 
-def _require_l(l: float) -> None:
-    if isinstance(l, bool) or not l >= 1:
-        raise ParameterError(f"l must be 1 or more, not {l}", parameter="l")
+def _shown(value: Any) -> str:
+    return "(missing)" if value is None else repr(value)
+
+
+def _required_l(l: Any) -> float:
+    number = finite_number(l)
+    if number is None or number < 1:
+        raise ParameterError(f"l must be a finite number, 1 or more, not {l}", parameter="l")
+    return number

@@ -28,7 +28,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.releases.files import FileFormat, read_stem, write_release
+from sfumato.releases.files import FileFormat, read_whole, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 GROUP, COUNT = "group_id", "count"
@@ -53,6 +53,11 @@ class AnatomizedTables:
         return next(iter(self.sts.values()))
 
     @property
+    def stems(self) -> tuple[str, ...]:
+        """Names of its tables' files, without the format."""
+        return ("qit", *(_stem(name, self.sts) for name in self.sts))
+
+    @property
     def metrics(self) -> dict[str, Any]:
         """What was lost."""
         return self.manifest.metrics
@@ -61,15 +66,15 @@ class AnatomizedTables:
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:
         """Write a release folder, whole or not at all."""
-        tables = {"qit": self.qit, **{_stem(name, self.sts): st for name, st in self.sts.items()}}
+        tables = dict(zip(self.stems, (self.qit, *self.sts.values()), strict=True))
         return write_release(path, tables, self.manifest, force=force, format=format)
 
     @classmethod
     def read(cls, folder: Path, manifest: Manifest) -> AnatomizedTables:
         """Read the tables of a release folder."""
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        sts = {name: read_stem(folder, _stem(name, names)) for name in names}
-        return cls(read_stem(folder, "qit"), sts, manifest)
+        sts = {name: read_whole(folder, _stem(name, names), manifest) for name in names}
+        return cls(read_whole(folder, "qit", manifest), sts, manifest)
 
     def join(self, sensitive: str | None = None) -> pa.RecordBatchReader:
         """Lemma 1: every row of the QIT with every value it may have, lazily.
@@ -140,7 +145,7 @@ def anatomized_tables(
     )
     for name in table.schema.insensitive:
         qit[name] = table.insensitive.column(name).combine_chunks().take(pa.array(rows))
-    qit[GROUP] = pa.array(partition.groups[rows] + np.int32(1))
+    qit[GROUP] = pa.array(partition.published_groups() + np.int32(1))
     sts = {name: _sensitive_table(name, seen) for name, seen in groups.items()}
     return pa.table(qit), sts, _described(table)
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from sfumato.core.arrays import Codes
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes
 from sfumato.core.microdata import Microdata
@@ -23,7 +25,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.columns import Columns, Labels, columns_of, side_for
-from sfumato.releases.files import FileFormat, read_stem, write_release
+from sfumato.releases.compact import compact
+from sfumato.releases.files import PIECE, FileFormat, Pieces, read_pieces, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 STEM = "generalized"
@@ -31,22 +34,59 @@ STEM = "generalized"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneralizedTable:
-    """Published rows as an Arrow table, with the manifest that explains them."""
+    """Published rows, with the manifest that explains them.
+
+    ``groups`` holds the quasi-identifying columns once per group, ``group_of_row`` leads each row
+    to its line there, and ``rows`` holds the other columns; ``table`` puts them together.
+    """
 
     kind: ClassVar[str] = "generalized"
-    table: pa.Table
+    groups: pa.Table
+    group_of_row: Codes
+    rows: pa.Table
     manifest: Manifest
+
+    @classmethod
+    def read(cls, folder: Path, manifest: Manifest) -> GeneralizedTable:
+        """Read the table of a release folder."""
+        pieces = read_pieces(folder, STEM, manifest)
+        first = next(pieces)
+        shown = [name for name in manifest.quasi_columns if name in first.column_names]
+        groups, group_of_row, rows = compact(chain((first,), pieces), shown)
+        return cls(groups, group_of_row, rows, manifest)
+
+    @property
+    def table(self) -> pa.Table:
+        """All published columns, one line per person."""
+        return self._slice(0, len(self.group_of_row))
 
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:
         """Write a release folder, whole or not at all."""
-        return write_release(path, {STEM: self.table}, self.manifest, force=force, format=format)
+        return write_release(
+            path, {STEM: self._pieces()}, self.manifest, force=force, format=format
+        )
 
-    @classmethod
-    def read(cls, folder: Path, manifest: Manifest) -> GeneralizedTable:
-        """Read the table of a release folder."""
-        return cls(read_stem(folder, STEM), manifest)
+    def _pieces(self) -> Pieces:
+        """The table in parts where sets make it long, else whole."""
+        n = len(self.group_of_row)
+        sets = any(pa.types.is_list(kind) for kind in self.groups.schema.types)
+        step = PIECE if sets else n
+        return (self._slice(low, step) for low in range(0, n, step))
+
+    def _slice(self, low: int, length: int) -> pa.Table:
+        lines = pa.array(self.group_of_row[low : low + length])
+        shown = self.groups.take(lines)
+        others = self.rows.slice(low, length)
+        return pa.table(
+            [*shown.columns, *others.columns], names=[*shown.column_names, *others.column_names]
+        )
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Names of its tables' files, without the format."""
+        return (STEM,)
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -79,27 +119,27 @@ def published_rows(
     labels: Labels,
     means: Sequence[str],
     randomness: Randomness,
-) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
-    """The table as the public sees it, and the description of its columns."""
+) -> tuple[pa.Table, Codes, pa.Table, tuple[PublishedColumn, ...]]:
+    """The parts of a GeneralizedTable (groups, group of row, rows) and their description."""
     rows = partition.published_order(randomness)
-    groups = pa.array(partition.groups[rows])
-    columns: Columns = {}
+    groups: Columns = {}
+    others: Columns = {}
     described: list[PublishedColumn] = []
     for side in boxes:
         form, shown = columns_of(side, labels)
         if side.attribute.name in means:
             shown[f"{side.attribute.name}_mean"] = _means(table, partition, side.attribute)
-        repeated = {name: column.take(groups) for name, column in shown.items()}
         described.append(describe_column(side.attribute, Role.QUASI, form, tuple(shown)))
-        _add(columns, repeated)
+        groups.update(_unused(shown, groups))
     for attribute in table.sensitive:
-        codes = table.codes[attribute.name][rows]
-        _add(columns, {attribute.name: attribute.decode(codes)})
+        shown = {attribute.name: attribute.decode(table.codes[attribute.name][rows])}
         described.append(describe_column(attribute, Role.SENSITIVE, "value"))
+        others.update(_unused(shown, groups))
     for name in table.schema.insensitive:
-        _add(columns, {name: table.insensitive.column(name).combine_chunks().take(pa.array(rows))})
+        shown = {name: table.insensitive.column(name).combine_chunks().take(pa.array(rows))}
         described.append(PublishedColumn(name, Role.INSENSITIVE, "value", (name,)))
-    return pa.table(columns), tuple(described)
+        others.update(_unused(shown, groups))
+    return pa.table(groups), partition.published_groups(), pa.table(others), tuple(described)
 
 
 def require_means(table: Microdata, means: bool | Sequence[str]) -> tuple[str, ...]:
@@ -130,11 +170,11 @@ def _means(table: Microdata, partition: Partition, attribute: Attribute) -> pa.A
     return pa.array(totals / np.maximum(counts, 1), mask=counts == 0)
 
 
-def _add(columns: Columns, more: Columns) -> None:
-    for name, column in more.items():
-        if name in columns:
+def _unused(more: Columns, taken: Columns) -> Columns:
+    for name in more:
+        if name in taken:
             raise SchemaError(
                 f"two published columns would be named {name!r}; rename one in the table",
                 column=name,
             )
-        columns[name] = column
+    return more

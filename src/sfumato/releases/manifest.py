@@ -1,7 +1,8 @@
 """release.json: what a release promises and how to read its tables.
 
-It states parameters, counts and metrics. It never holds a data value that the tables do not show,
-nor the seed, which could undo the published order.
+It states parameters, counts and metrics, and the orders and taxonomies that the owner declared. It
+never holds another value that the tables do not show, nor the seed, which could undo the published
+order.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The contents of release.json."""
+    """The contents of release.json; ``types`` are the Arrow types of the tables' columns."""
 
     kind: str
     promise: tuple[dict[str, Any], ...]
@@ -48,6 +49,7 @@ class Manifest:
     rows: int
     groups: int
     columns: tuple[PublishedColumn, ...]
+    types: tuple[tuple[str, str], ...]
     metrics: dict[str, Any]
     made_by: str = field(default="sfumato")
 
@@ -55,9 +57,15 @@ class Manifest:
         """The columns that play a role."""
         return tuple(column for column in self.columns if column.role == role)
 
+    @property
+    def quasi_columns(self) -> list[str]:
+        """The published columns that show quasi-identifiers."""
+        return [name for column in self.of_role(Role.QUASI) for name in column.columns]
+
     def to_json(self) -> str:
         """The text of release.json."""
         stated = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        stated["types"] = dict(self.types)
         stated["columns"] = [
             {key: value for key, value in column.items() if value is not None}
             for column in stated["columns"]
@@ -116,6 +124,7 @@ def _from_stated(stated: Mapping[str, Any]) -> Manifest:
         rows=int(stated["rows"]),
         groups=int(stated["groups"]),
         columns=tuple(_column(column) for column in stated["columns"]),
+        types=tuple((str(name), str(kind)) for name, kind in stated["types"].items()),
         metrics=dict(stated["metrics"]),
         made_by=str(stated["made_by"]),
     )

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.audits.inspection import repeated_identifiers
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, Infeasible
 
@@ -62,3 +63,91 @@ def test_the_largest_feasible_parameters_are_exact() -> None:
 def test_an_empty_table_is_refused() -> None:
     with pytest.raises(DataError, match="no rows"):
         sf.profile(TABLE.slice(0, 0))
+
+
+def guessed(name: str, values: list[object]) -> Role | None:
+    return sf.profile(pa.table({name: values}))[0].role
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["patient_name", "full_name", "FullName", "email_address", "E-Mail", "phone_number",
+     "birthName",
+     "social_security_number", "home_address", "username", "UserID", "USER ID", "credit_card",
+     "license_plate", "ip", "MACAddress", "client IP", "device_id", "patientNo", "customer-number"],
+)  # fmt: skip
+def test_words_that_name_people(name: str) -> None:
+    assert guessed(name, ["a", "b"] * 50) is Role.IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    "name", ["zip", "description", "machine", "filename2", "country", "ethnic"]
+)
+def test_words_inside_other_words_name_nobody(name: str) -> None:
+    assert guessed(name, ["a", "b"] * 50) is Role.QUASI
+
+
+def test_the_name_of_a_disease_is_sensitive() -> None:
+    assert guessed("disease_name", ["flu", "gout"] * 50) is Role.SENSITIVE
+    assert guessed("has_phone", [True, False] * 50) is Role.QUASI
+
+
+@pytest.mark.parametrize("name", ["admission_type_id", "encounter_nbr", "flight_no", "AdmissionID"])
+def test_a_number_of_something_identifies_when_it_has_many_values(name: str) -> None:
+    assert guessed(name, [i % 8 for i in range(1000)]) is Role.QUASI
+    assert guessed(name, [i % 51 for i in range(1000)]) is Role.IDENTIFIER
+
+
+def test_counts_are_no_identifiers() -> None:
+    assert guessed("num_visits", [i % 9 for i in range(100)]) is Role.QUASI
+
+
+def test_texts_that_nearly_all_differ_identify() -> None:
+    texts: list[object] = [f"note {i}" for i in range(90)]
+    assert guessed("diagnosis", [*texts, *["same"] * 10]) is Role.IDENTIFIER
+    assert guessed("remark", [*texts[:80], *["same"] * 20]) is Role.QUASI
+    assert guessed("remark", [*texts[:20], *[None] * 80]) is Role.IDENTIFIER
+    assert guessed("remark", ["a", "b", "c", "a"]) is Role.QUASI
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_texts_in_other_layouts_are_texts(kind: pa.DataType) -> None:
+    texts = pa.array([f"note {i}" for i in range(19)] + ["note 0"]).cast(kind)
+    assert sf.profile(pa.table({"remark": texts}))[0].role is Role.IDENTIFIER
+
+
+def test_several_rows_per_person_are_counted() -> None:
+    table = pa.table(
+        {
+            "patient_nbr": [i // 2 for i in range(2000)],
+            "name": ["Ann", "Bo"] * 1000,
+            "encounter_id": list(range(2000)),
+            "age": [30] * 2000,
+        }
+    )
+    profiles = sf.profile(table)
+    found = repeated_identifiers(profiles, sf.guess_schema(profiles).identifiers, 2000)
+    assert [str(repeats) for repeats in found] == [
+        "1,000 different patient_nbr in 2,000 rows: several rows per person; "
+        "k counts rows, not people"
+    ]
+    assert found[0].to_dict()["distinct"] == 1000
+    assert repeated_identifiers(profiles, ["name", "encounter_id"], 2000) == ()
+
+
+def test_columns_that_can_play_no_role() -> None:
+    table = pa.table(
+        {
+            "s": [{"a": 1}, None],
+            "l": [["x"], []],
+            "m": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+            "b": [b"x", b"y"],
+            "n": pa.nulls(2),
+            "age": [30, 30],
+        }
+    )
+    profiles = sf.profile(table)
+    assert [column.role for column in profiles[:4]] == [None] * 4
+    assert {column.reason for column in profiles[:4]} == {"(not usable)"}
+    assert profiles[0].type == "struct"
+    assert sf.guess_schema(profiles).quasi == ("n", "age")

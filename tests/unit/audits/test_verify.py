@@ -11,6 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.errors import PromiseBroken
 from sfumato.models.base import Model
+from sfumato.releases.columns import Labels
+from sfumato.releases.files import FileFormat
 
 MODELS: dict[str, Model] = {
     "k": sf.KAnonymity(4),
@@ -42,10 +44,10 @@ def people(n: int = 300) -> sf.Microdata:
 @pytest.mark.parametrize("labels", ["ranges", "text", "sets"])
 @pytest.mark.parametrize("model", MODELS)
 def test_what_is_published_verifies(
-    tmp_path: Path, model: str, labels: str, file_format: str, relaxed: bool
+    tmp_path: Path, model: str, labels: Labels, file_format: FileFormat, relaxed: bool
 ) -> None:
-    made = sf.publish(people(), sf.Mondrian(relaxed=relaxed), MODELS[model], labels=labels)  # type: ignore[arg-type]
-    made.write(tmp_path / "out", format=file_format)  # type: ignore[arg-type]
+    made = sf.publish(people(), sf.Mondrian(relaxed=relaxed), MODELS[model], labels=labels)
+    made.write(tmp_path / "out", format=file_format)
     found = sf.verify(tmp_path / "out").require()
     assert found.ok
     assert found.groups <= made.manifest.groups
@@ -133,3 +135,19 @@ def test_lists_are_compared_as_sets_of_values(tmp_path: Path) -> None:
     found = sf.verify(folder)
     assert found.groups == 3
     assert not found.ok
+
+
+def test_a_vacuous_promise_is_no_promise(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    state(folder, promise=[{"model": "t-closeness", "t": 0.3}])
+    assert "which sensitive column" in sf.verify(folder).checks[-1].detail
+    state(folder, promise=[])
+    assert "promises nothing" in sf.verify(folder).checks[-1].detail
+
+
+def test_files_that_do_not_belong_are_caught(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    (folder / "patients.csv").write_text("name\nAda\n")
+    assert "'patients.csv' is not part" in sf.verify(folder).checks[-1].detail
+    (folder / "patients.csv").rename(folder / "generalized.csv")
+    assert "'generalized' is there twice" in sf.verify(folder).checks[-1].detail

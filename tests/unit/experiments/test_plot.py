@@ -1,11 +1,12 @@
 import struct
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sfumato.errors import MissingExtra
-from sfumato_experiments.figure import Figure, Point
+from sfumato_experiments.figure import Figure, Point, Scale
 from sfumato_experiments.plot import draw
 
 FIGURE = Figure(
@@ -28,6 +29,18 @@ def test_the_plot_is_a_png_of_readable_size(tmp_path: Path) -> None:
     width, height = struct.unpack(">II", written[16:24])
     assert width > 600
     assert height > 400
+    assert len(written) < 100_000
+
+
+@pytest.mark.parametrize("scale", ["log", "linear"])
+def test_panels_share_one_sheet(tmp_path: Path, scale: Scale) -> None:
+    pytest.importorskip("matplotlib")
+    panels = {f"panel {i}": {"ours": "a", "least": "floor"} for i in range(5)}
+    draw(replace(FIGURE, panels=panels, y_scale=scale), tmp_path / "f.png")
+    written = (tmp_path / "f.png").read_bytes()
+    width, height = struct.unpack(">II", written[16:24])
+    assert width > 600
+    assert height > width
     assert len(written) < 100_000
 
 

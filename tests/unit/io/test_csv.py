@@ -81,12 +81,47 @@ def test_times_with_a_zone_are_one_axis(tmp_path: Path) -> None:
         ["2020-02-30", "2020-01-01"],
         ["1_000", "2"],
         ["12:30", "11:00"],
+        ["1.10", "1.1"],
+        ["250.00", "250.0", "7.5"],
+        ["1.5", "2", "2.0"],
+        ["0.0", "-0.0"],
     ],
 )
 def test_what_would_lose_a_character_stays_text(tmp_path: Path, texts: list[str]) -> None:
     found = column(tmp_path, *texts)
     assert found.type == pa.string()
     assert found.to_pylist() == texts
+
+
+def test_two_spellings_of_a_number_in_two_blocks_are_seen(tmp_path: Path) -> None:
+    texts = [f"{i % 80_000}.25" for i in range(300_000)]
+    assert column(tmp_path, *texts).type == pa.float64()
+    found = column(tmp_path, *texts, "1.250")
+    assert found.num_chunks > 1
+    assert found.type == pa.string()
+    assert found.to_pylist() == [*texts, "1.250"]
+
+
+@pytest.mark.parametrize(
+    ("content", "values"),
+    [
+        ("a\n1\n\n2\n", [1, None, 2]),
+        ("a\n1\n", [1]),
+        ("a\n1", [1]),
+        ("a\r\n1\r\n\r\n", [1, None]),
+        ("\n\na\n\nx\n", [None, "x"]),
+        ("\ufeff\na\n\n", [None]),
+    ],
+)
+def test_a_blank_line_is_a_row_of_a_single_column(
+    tmp_path: Path, content: str, values: list[object]
+) -> None:
+    assert read_table(written(tmp_path, content)).to_pydict() == {"a": values}
+
+
+def test_a_single_column_with_missing_values_comes_back(tmp_path: Path) -> None:
+    write_csv(pa.table({"a": ["x", None, "y", None]}), tmp_path / "a.csv")
+    assert read_table(tmp_path / "a.csv").to_pydict() == {"a": ["x", None, "y", None]}
 
 
 def test_one_leading_zero_at_the_end_of_a_long_file_is_seen(tmp_path: Path) -> None:

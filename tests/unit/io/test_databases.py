@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.core.schema import Schema
 from sfumato.errors import DataError, MissingExtra, ParameterError
-from sfumato.io.databases import _without_secrets
+from sfumato.io.databases import _without_secrets, shown_source
 from sfumato.io.tables import read, read_table
 
 SETUP = '''
@@ -148,6 +148,27 @@ def test_what_is_shown_of_a_url(url: str, shown: str) -> None:
     assert _without_secrets(url) == shown
 
 
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("postgresql://u:pw@host:5432/db", "postgresql://u:***@host:5432/db"),
+        ("postgresql://u@host:5432/db", "postgresql://u@host:5432/db"),
+        ("postgres://host/db?user=u&password=p@w&x=1", "postgres://host/db?user=u&password=***"),
+        (
+            "postgresql://u:p@w/x@host/db?sslpassword=pw",
+            "postgresql://u:***@host/db?sslpassword=***",
+        ),
+        ("postgresql://u:pw?password=pw@host/db", "postgresql://u:***@host/db"),
+        ("postgresql://u:top?pw/pw@host/db", "postgresql://u:***@host/db"),
+        ("mysql://u:pw@host/db", "mysql://u:***@host/db"),
+        ("duckdb:///a/b.db", "duckdb:///a/b.db"),
+        ("a b/c:d@e.csv", "a b/c:d@e.csv"),
+    ],
+)
+def test_a_source_is_shown_without_its_password(source: str, shown: str) -> None:
+    assert shown_source(source) == shown
+
+
 def test_the_driver_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
     with pytest.raises(MissingExtra, match=r"sfumato\[postgres\]"):
@@ -186,6 +207,13 @@ def test_duckdb_refuses(duck: Path) -> None:
 def test_a_database_needs_a_query() -> None:
     with pytest.raises(ParameterError, match="query='table'"):
         read_table("postgresql://localhost/db")
+
+
+@pytest.mark.parametrize("start", ["postgresql:", "postgres:/", "PostgreSQL:"])
+def test_a_mistyped_url_is_not_repeated(start: str) -> None:
+    with pytest.raises(DataError, match="a database URL starts with postgres") as caught:
+        read_table(f"{start}user:topsecret@host/db", query="patients")
+    assert "topsecret" not in str(caught.value)
 
 
 def test_other_schemes() -> None:

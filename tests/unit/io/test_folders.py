@@ -11,12 +11,13 @@ import pytest
 
 from sfumato.errors import OutputExists, ReleaseError
 from sfumato.io import folders
-from sfumato.io.folders import new_folder
+from sfumato.io.folders import FORMAT, MANIFEST, RELEASE_FILES, new_folder, require_room
+from sfumato.releases import manifest
 
 
 def fill(folder: Path, text: str = "new") -> None:
-    (folder / "release.json").write_text("{}")
-    (folder / "data.csv").write_text(text)
+    (folder / "release.json").write_text('{"format": "sfumato-release"}')
+    (folder / "generalized.csv").write_text(text)
 
 
 def release(path: Path, text: str = "old") -> Path:
@@ -41,7 +42,7 @@ def test_it_appears_at_the_end(tmp_path: Path) -> None:
         fill(folder)
         assert folder.parent == target.parent
         assert not target.exists()
-    assert (target / "data.csv").read_text() == "new"
+    assert (target / "generalized.csv").read_text() == "new"
     assert content(target.parent) == ["out"]
 
 
@@ -53,7 +54,7 @@ def test_permissions_follow_the_umask(tmp_path: Path) -> None:
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
-    assert stat.S_IMODE((tmp_path / "out" / "data.csv").stat().st_mode) == 0o640
+    assert stat.S_IMODE((tmp_path / "out" / "generalized.csv").stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
@@ -79,7 +80,7 @@ def test_a_failure_keeps_the_former_release(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         attempt()
-    assert (target / "data.csv").read_text() == "old"
+    assert (target / "generalized.csv").read_text() == "old"
     assert content(tmp_path) == ["out"]
 
 
@@ -88,7 +89,7 @@ def test_an_existing_folder_is_in_the_way(tmp_path: Path) -> None:
     with pytest.raises(OutputExists, match="force=True") as caught, new_folder(target):
         raise AssertionError("must not get here")
     assert caught.value.path == target
-    assert (target / "data.csv").read_text() == "old"
+    assert (target / "generalized.csv").read_text() == "old"
 
 
 def test_force_replaces_a_release_or_an_empty_folder(tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_force_replaces_a_release_or_an_empty_folder(tmp_path: Path) -> None:
     for name in ("release", "empty"):
         with new_folder(tmp_path / name, force=True) as folder:
             fill(folder)
-        assert (tmp_path / name / "data.csv").read_text() == "new"
+        assert (tmp_path / name / "generalized.csv").read_text() == "new"
     assert content(tmp_path) == ["empty", "release"]
 
 
@@ -107,7 +108,7 @@ def test_a_link_to_a_release_stays_a_link(tmp_path: Path) -> None:
     with new_folder(tmp_path / "latest", force=True) as folder:
         fill(folder)
     assert (tmp_path / "latest").is_symlink()
-    assert (tmp_path / "2020" / "data.csv").read_text() == "new"
+    assert (tmp_path / "2020" / "generalized.csv").read_text() == "new"
 
 
 def make_file(path: Path) -> None:
@@ -129,10 +130,28 @@ def make_linked(path: Path) -> None:
     (path / "home").symlink_to(path.parent)
 
 
+def make_noted(path: Path) -> None:
+    release(path)
+    (path / "notes.txt").write_text("mine")
+
+
+def make_other_program(path: Path) -> None:
+    path.mkdir()
+    (path / "release.json").write_text('{"version": 3}')
+
+
+def make_damaged(path: Path) -> None:
+    path.mkdir()
+    (path / "release.json").write_text("{")
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (make_file, "is a file"),
+        (make_noted, "holds 'notes.txt'"),
+        (make_other_program, "holds a release.json that is not ours"),
+        (make_damaged, "holds a release.json that is not ours"),
         (make_foreign, "no release.json"),
         (make_project, "holds 'src'"),
         (make_linked, "holds 'home'"),
@@ -147,7 +166,28 @@ def test_what_is_no_release_is_never_replaced(
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(OutputExists, match=said), new_folder(target, force=force):
         raise AssertionError("must not get here")
+    with pytest.raises(OutputExists, match=said):
+        require_room(target, force)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_room_is_asked_for_without_a_trace(tmp_path: Path) -> None:
+    require_room(tmp_path / "a" / "out", False)
+    assert content(tmp_path) == []
+    target = release(tmp_path / "out")
+    require_room(target, True)
+    with pytest.raises(OutputExists, match="force=True"):
+        require_room(str(target), False)
+    assert content(target) == ["generalized.csv", "release.json"]
+
+
+def test_every_file_of_a_release_has_a_known_name() -> None:
+    assert manifest.FORMAT == FORMAT
+    assert manifest.FILE == MANIFEST
+    for name in ("release.json", "qit.csv", "st.parquet", "st_[bold] x.csv", "joined.parquet"):
+        assert RELEASE_FILES.fullmatch(name)
+    for name in ("release.json.bak", "st_.csv", "generalized.xlsx", "data.csv", ".qit.csv"):
+        assert not RELEASE_FILES.fullmatch(name)
 
 
 def test_what_appears_in_the_meantime_is_kept(tmp_path: Path) -> None:
@@ -158,7 +198,7 @@ def test_what_appears_in_the_meantime_is_kept(tmp_path: Path) -> None:
 
     with pytest.raises(OutputExists):
         attempt()
-    assert (tmp_path / "out" / "data.csv").read_text() == "somebody else's"
+    assert (tmp_path / "out" / "generalized.csv").read_text() == "somebody else's"
     assert content(tmp_path) == ["out"]
 
 
@@ -178,7 +218,7 @@ def test_the_former_release_is_put_back(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(ReleaseError, match="Input/output error"):
         attempt()
-    assert (target / "data.csv").read_text() == "old"
+    assert (target / "generalized.csv").read_text() == "old"
     assert content(tmp_path) == ["out"]
 
 
@@ -186,7 +226,7 @@ KILLED = """
 import os, signal, sys
 from sfumato.io.folders import new_folder
 with new_folder(sys.argv[1]) as folder:
-    (folder / "data.csv").write_text("half")
+    (folder / "generalized.csv").write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 KILLED_BETWEEN_RENAMES = """
@@ -199,7 +239,7 @@ def kill_after(self, to):
     os.kill(os.getpid(), signal.SIGKILL)
 Path.rename = kill_after
 with new_folder(sys.argv[1], force=True) as folder:
-    (folder / "data.csv").write_text("half")
+    (folder / "generalized.csv").write_text("half")
 """
 
 
@@ -227,7 +267,7 @@ def test_a_release_moved_aside_by_a_killed_run_comes_back(tmp_path: Path) -> Non
     assert not target.exists()
     with pytest.raises(OutputExists), new_folder(target):
         raise AssertionError("must not get here")
-    assert (target / "data.csv").read_text() == "old"
+    assert (target / "generalized.csv").read_text() == "old"
     assert content(tmp_path) == ["out"]
 
 
@@ -296,5 +336,5 @@ def test_everything_is_on_disk_before_the_rename(
     monkeypatch.setattr(folders, "_flush_entry", spy)
     with new_folder(tmp_path / "out") as folder:
         fill(folder)
-    assert sorted(flushed[:2]) == ["data.csv False", "release.json False"]
+    assert sorted(flushed[:2]) == ["generalized.csv False", "release.json False"]
     assert flushed[2:] == [f"{folder.name} False", f"{tmp_path.name} True"]

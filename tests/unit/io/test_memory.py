@@ -123,11 +123,12 @@ def test_markers_apply_to_typed_columns_too() -> None:
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "Duplicate column names"),
         (pd.DataFrame({"a": [1, "x"]}), "cannot read the pandas DataFrame"),
         (pl.Series([1, 2]), "cannot read the polars Series"),
+        (pl.LazyFrame({"a": [1]}), r"the polars LazyFrame is not computed yet; call \.collect\(\)"),
         (pa.table([[1], [2]], names=["a", "a"]), "2 columns named 'a'"),
         ([1, 2], "use a path"),
         (None, "use a path"),
     ],
-    ids=["duplicate", "mixed", "series", "arrow duplicate", "list", "none"],
+    ids=["duplicate", "mixed", "series", "lazy", "arrow duplicate", "list", "none"],
 )
 def test_objects_that_are_no_tables(source: Any, said: str) -> None:
     with pytest.raises(DataError, match=said) as caught:
@@ -170,3 +171,33 @@ def test_a_query_does_not_see_python_variables() -> None:
     with pytest.raises(DataError, match="secrets does not exist"):
         read_table(TABLE, query="SELECT * FROM secrets")
     assert secrets.num_rows == 1
+
+
+BLANKS = {"sex": ["F", " F", "M\t"], "disease": ["flu", "flu ", "  "], "note": ["a", " a", " "]}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pa.table(BLANKS),
+        pa.table({name: pa.array(texts).dictionary_encode() for name, texts in BLANKS.items()}),
+        pd.DataFrame(BLANKS),
+        pl.DataFrame(BLANKS),
+    ],
+    ids=["arrow", "dictionary", "pandas", "polars"],
+)
+def test_blanks_around_a_value_make_no_second_value(source: Any) -> None:
+    schema = Schema(quasi=["sex"], sensitive="disease", insensitive=["note"])
+    found = read(source, schema)
+    assert found.attributes["sex"].values.to_pylist() == ["F", "M"]
+    assert found.attributes["disease"].values.to_pylist() == ["flu"]
+    assert found.attributes["disease"].has_missing
+    # what is not compared is left as it is
+    assert found.insensitive.column("note").to_pylist() == BLANKS["note"]
+    assert read_table(source).to_pydict() == BLANKS
+    assert read_table(source, trim=True).column("note").to_pylist() == ["a", "a", None]
+
+
+def test_a_marker_is_found_between_blanks() -> None:
+    found = read(pa.table({"a": [" ?", "x"]}), Schema(quasi=["a"]), missing="?")
+    assert found.attributes["a"].values.to_pylist() == ["x"]

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from sfumato.errors import DataError
+from sfumato.io.plain import plain_table
 from sfumato.io.tables import read_table
 from sfumato.io.writing import write_csv, write_parquet
 
@@ -66,3 +69,42 @@ def test_a_missing_value_in_a_set_is_named_in_csv(tmp_path: Path) -> None:
     write_csv(sets, tmp_path / "sets.csv")
     lines = (tmp_path / "sets.csv").read_text().splitlines()
     assert lines == ['"town"', '"{a, missing}"', '"{missing}"', "", '"{b}"']
+
+
+def nested() -> dict[str, pa.Array]:
+    """Columns of three rows that hide a dictionary with a ghost somewhere inside."""
+    code = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1]), ["flu", "gout", GHOST])
+    struct = pa.StructArray.from_arrays([code, pa.array([1, 2, 3, 4])], ["d", "n"])
+    return {
+        "list": pa.ListArray.from_arrays(pa.array([0, 2, None, 3]), code),
+        "large": pa.LargeListArray.from_arrays(pa.array([0, 2, 2, 3], pa.int64()), code),
+        "fixed": pa.FixedSizeListArray.from_arrays(pa.concat_arrays([code, code[:2]]), 2),
+        "struct": struct[1:],
+        "structs": pa.ListArray.from_arrays(pa.array([0, 1, 3, 4]), struct),
+        "map": pa.MapArray.from_arrays(pa.array([0, 2, 2, 3]), ["a", "b", "c", "d"], code),
+        "keys": pa.MapArray.from_arrays(pa.array([0, 1, None, 4]), code, [1, 2, 3, 4]),
+    }
+
+
+@pytest.mark.parametrize("name", nested())
+def test_dictionaries_inside_other_types_are_decoded(tmp_path: Path, name: str) -> None:
+    array = nested()[name]
+    for kept in (array, array[1:], pa.concat_arrays([array, pa.nulls(1, array.type)])):
+        table = pa.table({"x": kept})
+        plain = plain_table(table)
+        assert "dictionary" not in str(plain.schema.field("x").type)
+        plain.validate(full=True)
+        assert plain.to_pydict() == table.to_pydict()
+        write_parquet(table, tmp_path / "a.parquet")
+        # uncompressed, so that the bytes can be searched
+        pq.write_table(pq.read_table(tmp_path / "a.parquet"), tmp_path / "b", compression="none")
+        assert GHOST.encode() not in (tmp_path / "b").read_bytes()
+        assert GHOST.encode() not in (tmp_path / "a.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["struct", "structs", "map"])
+def test_csv_refuses_what_it_cannot_hold(tmp_path: Path, name: str) -> None:
+    table = pa.table({"a": [1, 2, 3], name: nested()[name]})
+    with pytest.raises(DataError, match=f"column '{name}' has type .*; leave it out, or publish"):
+        write_csv(table, tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()

@@ -116,6 +116,8 @@ def test_the_hierarchical_distance_needs_a_taxonomy() -> None:
         (-0.1, None, "t"),
         (1.1, None, "t"),
         (math.nan, None, "t"),
+        (math.inf, None, "t"),
+        ("0.5", None, "t"),
         (0.1, "euclidean", "distance"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Anatomize on a table that does not fit into memory: see divide."""

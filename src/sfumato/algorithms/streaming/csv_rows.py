@@ -1,0 +1,196 @@
+"""CSV files batch by batch, with the types that reading them whole gives.
+
+The types are decided on all texts, as io.text_types does, which takes a scan of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from sfumato.errors import DataError
+from sfumato.io.csv_files import _explained, _header, _is_gzip
+from sfumato.io.text_types import _TYPES, NULL_MARKERS, _absent, _all_match, _told_apart
+
+_BLOCK_BYTES = 2**22
+_MOST_TEXTS = 2**20
+
+_MINUS_0 = r"-0+(\.0+)?"
+
+
+def csv_types(
+    files: Sequence[Path], columns: Sequence[str], missing: Collection[str]
+) -> dict[str, pa.DataType]:
+    """The type that all texts of a column have."""
+    guesses = {name: _Guess(name) for name in columns}
+    for table in _texts(files, columns):
+        for name in columns:
+            for chunk in table.column(name).chunks:
+                guesses[name].see(_trimmed(chunk, missing))
+    return {name: guess.kind for name, guess in guesses.items()}
+
+
+def scan_csv(
+    files: Sequence[Path],
+    columns: Sequence[str],
+    kinds: dict[str, pa.DataType],
+    missing: Collection[str],
+) -> Iterator[pa.Table]:
+    """The rows, with the types that csv_types has found."""
+    for table in _texts(files, columns):
+        typed = [_as_type(table.column(name), kinds[name], missing) for name in columns]
+        yield pa.table(typed, names=list(columns))
+
+
+class _Guess:
+    """The type of a column of texts as ``text_types.typed`` decides it, from parts of the column.
+
+    Patterns and types that a part contradicts are crossed out; the first that stays is the type.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.left = [(pattern, list(kinds)) for pattern, kinds in _TYPES]
+        self.seen = False
+        self.spellings = _Spellings()
+
+    def see(self, texts: pa.Array) -> None:
+        """Cross out what these texts contradict."""
+        present = _absent(texts, NULL_MARKERS).drop_null()
+        self.seen = self.seen or len(present) > 0
+        self.left = [
+            (pattern, [kind for kind in kinds if _casts(present, kind)])
+            for pattern, kinds in self.left
+            if _all_match(present, pattern)
+        ]
+        if any(pa.types.is_floating(kind) for _, kinds in self.left for kind in kinds):
+            self.spellings.see(present)
+
+    @property
+    def kind(self) -> pa.DataType:
+        """The type, once all texts are seen."""
+        if not self.seen or not self.left:
+            return pa.string()
+        found = next(iter(self.left[0][1]), pa.string())
+        if pa.types.is_floating(found) and not self.spellings.told_apart(self.name):
+            return pa.string()
+        return found
+
+
+class _Spellings:
+    """Whether different texts of a column are different numbers.
+
+    They are when all are written in one way: as Arrow or as Python writes numbers, or with as many
+    decimals (and with no more digits than a floating-point number keeps). Otherwise the texts are
+    compared, as long as they are not too many to be held.
+    """
+
+    def __init__(self) -> None:
+        self.as_arrow = self.as_python = True
+        self.fixed: str | None = ""  # not known yet
+        self.known: pa.Array | None = pa.array([], pa.string())
+        self.new: list[pa.Array] = []
+
+    def see(self, texts: pa.Array) -> None:
+        if not len(texts):
+            return
+        numbers = texts.cast(pa.float64())
+        self.as_arrow = self.as_arrow and texts.equals(numbers.cast(pa.string()))
+        self.as_python = self.as_python and texts.to_pylist() == list(
+            map(repr, numbers.to_pylist())
+        )
+        if self.fixed == "":
+            decimals = len(texts[0].as_py().partition(".")[2])
+            self.fixed = rf"-?[0-9]{{1,{15 - decimals}}}\.[0-9]{{{decimals}}}"
+            if not 0 < decimals < 15:
+                self.fixed = None
+        if self.fixed and not _all_match(texts, self.fixed):
+            self.fixed = None
+        if _any_match(texts, _MINUS_0):  # equals another text in any way of writing
+            self.as_arrow, self.as_python, self.fixed = False, False, None
+        if self.known is not None:
+            self.new.append(texts)
+            if sum(map(len, self.new)) > len(self.known) + 2**16:
+                self._merge()
+
+    def told_apart(self, name: str) -> bool:
+        if self.as_arrow or self.as_python or self.fixed:
+            return True
+        self._merge()
+        if self.known is None:
+            raise DataError(
+                f"column {name!r} holds numbers that are written in different ways, too many to "
+                "compare; write them in one way, or store the table as Parquet",
+                source=name,
+            )
+        return _told_apart([self.known], [self.known.cast(pa.float64())])
+
+    def _merge(self) -> None:
+        if self.known is None:
+            return
+        known = pc.unique(pa.concat_arrays([self.known, *self.new]))
+        self.known = known if len(known) <= _MOST_TEXTS else None
+        self.new = []
+
+
+def _any_match(texts: pa.Array, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts, rf"\A(?:{pattern})\z")).as_py())
+
+
+def _casts(texts: pa.Array, kind: pa.DataType) -> bool:
+    try:
+        texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _as_type(
+    column: pa.ChunkedArray, kind: pa.DataType, missing: Collection[str]
+) -> pa.ChunkedArray:
+    def typed(chunk: pa.DictionaryArray) -> pa.Array:
+        texts = _trimmed(chunk, missing)
+        if not pa.types.is_string(kind):
+            texts = _absent(texts, NULL_MARKERS).cast(kind)
+        return texts.take(chunk.indices)
+
+    return pa.chunked_array([typed(chunk) for chunk in column.chunks], kind)
+
+
+def _trimmed(chunk: pa.DictionaryArray, missing: Collection[str]) -> pa.Array:
+    return _absent(pc.utf8_trim_whitespace(chunk.dictionary), ["", *missing])
+
+
+def _texts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
+    """The raw texts of the columns, as dictionaries: each text is then looked at once a batch."""
+    text = pa.dictionary(pa.int32(), pa.string())
+    for file in files:
+        with _explained(file):
+            *_, delimiter, header = _header(file)
+            plain = [name.strip() for name in header]
+            wanted = [header[plain.index(name)] for name in columns]
+            compression = "gzip" if _is_gzip(file) else None
+            with (
+                pa.input_stream(str(file), compression=compression) as stream,
+                pyarrow.csv.open_csv(
+                    stream,
+                    read_options=pyarrow.csv.ReadOptions(
+                        block_size=_BLOCK_BYTES, use_threads=False
+                    ),
+                    parse_options=pyarrow.csv.ParseOptions(
+                        delimiter=delimiter, newlines_in_values=True
+                    ),
+                    convert_options=pyarrow.csv.ConvertOptions(
+                        include_columns=wanted,
+                        column_types=dict.fromkeys(wanted, text),
+                        null_values=[],
+                        strings_can_be_null=False,
+                    ),
+                ) as batches,
+            ):
+                for batch in batches:
+                    yield pa.table(batch).rename_columns(list(columns))

@@ -1,0 +1,188 @@
+"""The rows of Parquet and CSV files, batch by batch, with the values that reading them whole gives.
+
+A source is opened without reading rows, except that the types of a CSV file are decided on all of
+its texts, which takes a scan. Each scan reads the named columns of all files once; identifiers are
+never among them.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.algorithms.streaming.csv_rows import csv_types, scan_csv
+from sfumato.core.attribute import Attribute, encode
+from sfumato.core.microdata import require_columns
+from sfumato.core.schema import Declaration, Schema
+from sfumato.errors import DataError, ParameterError
+from sfumato.io.files import CSV, PARQUET, open_file
+from sfumato.io.opened import reading
+from sfumato.io.plain import plain_table, without_markers
+
+_BATCH_ROWS = 65_536
+_READ_BYTES = 2**20
+
+Scan = Callable[[Sequence[str]], Iterator[pa.Table]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that can be read several times. ``types`` are those of the columns as published."""
+
+    label: str
+    schema: Schema
+    types: dict[str, pa.DataType]
+    raw: Scan
+
+    def scan(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The named columns, some thousand rows at a time."""
+        for table in self.raw(columns):
+            clean = [self._clean(name, table.column(name)) for name in columns]
+            yield pa.table(clean, schema=self.fields(columns))
+
+    def fields(self, columns: Sequence[str]) -> pa.Schema:
+        """Names and types, and nothing else."""
+        return pa.schema([pa.field(name, self.types[name]) for name in columns])
+
+    def attribute(self, name: str) -> tuple[Attribute, pa.Array]:
+        """A column as its schema describes it, with no more values than are declared."""
+        return self.encoded(name, pa.chunked_array([], self.types[name]))
+
+    def encoded(self, name: str, column: pa.ChunkedArray) -> tuple[Attribute, pa.Array]:
+        """The domain of a column, and its values in the form they are published in."""
+        attribute, codes = _encode(name, column, self.schema)
+        return attribute, attribute.decode(codes)
+
+    def _clean(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+        if name in self.schema.insensitive:
+            return column
+        declared = self.schema.declarations.get(name, Declaration())
+        ordered = declared.order is not None or name in self.schema.taxonomies
+        kind = column.type
+        if ordered or not kind.equals(self.types[name]) or pa.types.is_floating(kind):
+            # as in memory: strangers to a declared order are refused, and NaN is missing
+            return self.encoded(name, column)[1]
+        return column
+
+
+def open_rows(source: str | Path, schema: Schema, missing: Collection[str] = ()) -> Rows:
+    """A Parquet or CSV file, or all files that a pattern such as ``part-*.parquet`` names."""
+    _require_no_bins(schema)
+    files = _files(source)
+    columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
+    for file in files:
+        require_columns(open_file(file).names, schema)
+    if all(file.name.lower().endswith(PARQUET) for file in files):
+        raw, kinds = _parquet(files, columns, missing)
+    elif all(file.name.lower().endswith(CSV) for file in files):
+        kinds = csv_types(files, columns, missing)
+
+        def raw(wanted: Sequence[str]) -> Iterator[pa.Table]:
+            return scan_csv(files, wanted, kinds, missing)
+
+    else:
+        raise DataError(
+            f"{source} cannot be streamed; use Parquet or CSV files, or read it into memory",
+            source=str(source),
+        )
+    coded = {*schema.quasi, *schema.sensitive}
+    types = {
+        # encoding settles the type, and refuses what cannot be published
+        name: _encode(name, pa.chunked_array([], kind), schema)[0].values.type
+        if name in coded
+        else kind
+        for name, kind in kinds.items()
+    }
+    return Rows(str(source), schema, types, raw)
+
+
+def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:
+    """How many rows a Parquet or CSV file has (0: not known), and the bytes of its columns."""
+    columns = {*schema.quasi, *schema.sensitive, *schema.insensitive}
+    rows = size = 0
+    for file in _files(source):
+        if not file.name.lower().endswith(PARQUET):
+            size += file.stat().st_size * (10 if file.suffix.lower() == ".gz" else 1)
+            continue
+        with reading(str(file)):
+            stored = pq.read_metadata(file)
+        rows += stored.num_rows
+        for part in range(stored.num_row_groups):
+            chunks = (stored.row_group(part).column(at) for at in range(stored.num_columns))
+            size += sum(
+                chunk.total_uncompressed_size
+                for chunk in chunks
+                if chunk.path_in_schema.partition(".")[0] in columns
+            )
+    return rows, size
+
+
+def _files(source: str | Path) -> list[Path]:
+    path = Path(source)
+    if path.exists() or not glob.has_magic(str(source)):
+        return [path]
+    found = sorted(Path(name) for name in glob.glob(str(source)))  # noqa: PTH207
+    if not found:
+        raise DataError(f"no file matches {source}", source=str(source))
+    return found
+
+
+def _require_no_bins(schema: Schema) -> None:
+    for name, declared in schema.declarations.items():
+        if declared.bins is not None:
+            raise ParameterError(
+                f"{name!r} is to be divided into classes, which needs all of its values at once; "
+                "store the classes in the file, or read the table into memory",
+                parameter="bins",
+            )
+
+
+def _encode(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attribute, pa.Array]:
+    declared = schema.declarations.get(name, Declaration())
+    return encode(
+        name,
+        column,
+        kind=declared.kind,
+        order=declared.order,
+        taxonomy=schema.taxonomies.get(name),
+    )
+
+
+def _parquet(
+    files: Sequence[Path], columns: Sequence[str], missing: Collection[str]
+) -> tuple[Scan, dict[str, pa.DataType]]:
+    def scan(wanted: Sequence[str]) -> Iterator[pa.Table]:
+        for file in files:
+            # buffered: a column chunk of a large row group need not fit into memory
+            with (
+                reading(str(file)),
+                pq.ParquetFile(file, buffer_size=_READ_BYTES, pre_buffer=False) as stored,
+            ):
+                for batch in stored.iter_batches(
+                    _BATCH_ROWS, columns=list(wanted), use_threads=False
+                ):
+                    table = plain_table(pa.table(batch).select(list(wanted)))
+                    yield without_markers(table, missing) if missing else table
+
+    kinds = [_parquet_types(file, columns) for file in files]
+    for file, found in zip(files, kinds, strict=True):
+        for name in columns:
+            if found[name] != kinds[0][name]:
+                raise DataError(
+                    f"column {name!r} has type {kinds[0][name]} in {files[0]} and {found[name]} in "
+                    f"{file}; give it one type",
+                    source=str(file),
+                )
+    return scan, kinds[0]
+
+
+def _parquet_types(file: Path, columns: Sequence[str]) -> dict[str, pa.DataType]:
+    with reading(str(file)):
+        fields = pq.read_schema(file)
+    plain = plain_table(pa.schema([fields.field(name) for name in columns]).empty_table())
+    return {name: plain.schema.field(name).type for name in columns}

@@ -1,0 +1,82 @@
+"""Rows on disk, sorted into blocks: an Arrow file that is written once and read block by block.
+
+Every chunk of rows becomes one record batch per block, so batch number ``chunk * n_blocks + block``
+holds the rows of a block that came with a chunk. Arrow files are read by batch number, at the cost
+of one seek each, and not mapped: a mapping would count against a limit on address space.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from sfumato.core._kernels import rows_by_group
+from sfumato.core.arrays import Codes
+
+# without threads: each would reserve addresses, and time goes elsewhere
+_WRITE = pyarrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READ = pyarrow.ipc.IpcReadOptions(use_threads=False)
+
+
+class Shelves:
+    """``add`` chunks inside a with statement, then ``block`` gives back what belongs together."""
+
+    def __init__(self, path: Path, fields: pa.Schema, n_blocks: int) -> None:
+        self._path = path
+        self._fields = fields
+        self._n_blocks = n_blocks
+        self._chunks = 0
+        self._writer: pa.RecordBatchFileWriter | None = None
+        self._file: pa.NativeFile | None = None
+        self._reader: pa.RecordBatchFileReader | None = None
+
+    def __enter__(self) -> Self:
+        """Start writing."""
+        self._writer = pyarrow.ipc.new_file(str(self._path), self._fields, options=_WRITE)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        """End writing."""
+        assert self._writer is not None
+        self._writer.close()
+
+    def add(self, chunk: pa.Table, blocks: Codes) -> None:
+        """Put every row of a chunk on the shelf of its block, rows of a block in their order."""
+        assert self._writer is not None
+        rows, starts = rows_by_group(blocks, self._n_blocks)
+        sorted_rows = chunk.take(pa.array(rows)).combine_chunks()
+        for block in range(self._n_blocks):
+            low, high = int(starts[block]), int(starts[block + 1])
+            self._writer.write_batch(_one_batch(sorted_rows.slice(low, high - low)))
+        self._chunks += 1
+
+    def block(self, block: int) -> pa.Table:
+        """All rows of a block."""
+        if self._reader is None:
+            self._file = pa.OSFile(str(self._path))
+            self._reader = pyarrow.ipc.open_file(self._file, options=_READ)
+        numbers = range(block, self._chunks * self._n_blocks, self._n_blocks)
+        batches = [self._reader.get_batch(number) for number in numbers]
+        return pa.Table.from_batches(batches, self._fields)
+
+    def close(self) -> None:
+        """Let go of the file, so that it can be removed on systems that keep open ones."""
+        if self._file is not None:
+            self._file.close()
+        self._reader = self._file = None
+
+
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    if not table.num_rows:
+        return pa.RecordBatch.from_pylist([], schema=table.schema)
+    (batch,) = table.to_batches()
+    return batch

@@ -1,0 +1,105 @@
+"""What the breach audit answers: a belief about one person, the breach of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.core.arrays import Floats
+
+QUANTILES = (0.5, 0.9, 0.99)
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What an adversary makes of one person.
+
+    ``probabilities`` are of the person's sensitive value, the likeliest first, given that the
+    person is in the table (assumption A2); empty when no published row fits. ``present`` is the
+    chance that the person is in the table (Pr_A2): without an external list it is taken as certain
+    when a row fits. ``rows`` and ``groups`` count what fits, and ``listed`` the persons of the
+    external list who fit the same.
+    """
+
+    sensitive: str
+    probabilities: Mapping[Any, float]
+    rows: int
+    groups: int
+    present: float
+    listed: int | None = None
+
+    @property
+    def largest(self) -> float:
+        """The probability of the likeliest value; 0 when no row fits."""
+        return max(self.probabilities.values(), default=0.0)
+
+    def breach(self, value: Any) -> float:
+        """Formula 3: the chance that the person is in the table and has this value."""
+        return self.present * self.probabilities.get(value, 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "sensitive": self.sensitive,
+            "rows": self.rows,
+            "groups": self.groups,
+            "listed": self.listed,
+            "present": self.present,
+            "largest": self.largest,
+            "values": [
+                {"value": value, "probability": chance, "breach": self.breach(value)}
+                for value, chance in self.probabilities.items()
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Breach:
+    """For every row, the probability that an adversary names its real value.
+
+    ``bound`` is what the release promises (1/l under l-diversity; None without such a promise), and
+    ``unmatched`` the number of rows that no published row fits.
+    """
+
+    sensitive: str
+    probabilities: Floats
+    bound: float | None = None
+    unmatched: int = 0
+
+    @property
+    def largest(self) -> float:
+        """The worst row's."""
+        return float(self.probabilities.max())
+
+    @property
+    def mean(self) -> float:
+        """The share of all rows that the adversary is expected to name."""
+        return float(self.probabilities.mean())
+
+    def quantile(self, share: float) -> float:
+        """The probability that this share of the rows does not exceed."""
+        return float(np.quantile(self.probabilities, share))
+
+    @property
+    def at_bound(self) -> int | None:
+        """Rows whose probability reaches the bound."""
+        if self.bound is None:
+            return None
+        return int(np.count_nonzero(self.probabilities >= self.bound - _TOLERANCE))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary, for machines."""
+        return {
+            "sensitive": self.sensitive,
+            "rows": len(self.probabilities),
+            "largest": self.largest,
+            "mean": self.mean,
+            "quantiles": {str(share): self.quantile(share) for share in QUANTILES},
+            "bound": self.bound,
+            "at_bound": self.at_bound,
+            "unmatched": self.unmatched,
+        }

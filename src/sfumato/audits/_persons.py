@@ -1,0 +1,174 @@
+"""Persons as somebody outside knows them: values of quasi-identifiers, held as codes.
+
+A person under attack, the persons of a public list, and the owner's own rows all come down to this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core._kernels import number_rows
+from sfumato.core.arrays import Codes, Counts, Ints
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Role
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.io.hints import did_you_mean
+from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.load import Release
+from sfumato.releases.manifest import Manifest, PublishedColumn
+
+_UNLIKE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Persons:
+    """Code i of a column is its ``values[i]``; the code after the last is a missing value."""
+
+    values: Mapping[str, pa.Array]
+    codes: Mapping[str, Ints]
+    n_rows: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are known."""
+        return tuple(self.values)
+
+    def distinct(self) -> tuple[Persons, Codes, Counts]:
+        """The different vectors, the vector of every person, and how many persons have each."""
+        matrix = np.stack([self.codes[name] for name in self.names], axis=1, dtype=np.int32)
+        sizes = np.array([len(self.values[name]) + 1 for name in self.names], np.int64)
+        numbers, first, counts = number_rows(matrix, sizes)
+        codes = {name: column[first] for name, column in self.codes.items()}
+        return Persons(self.values, codes, len(first)), numbers, counts
+
+    @classmethod
+    def known(cls, release: Release, person: Mapping[str, Any]) -> Persons:
+        """One person, of whom the named values are known; None is a value known to be missing."""
+        if not person:
+            raise ParameterError("say at least one value of the person", parameter="person")
+        columns = {name: quasi_column(release.manifest, name) for name in person}
+        values = {
+            name: _person_value(columns[name], published_type(release, columns[name]), value)
+            for name, value in person.items()
+        }
+        return cls.of_arrays(values, 1)
+
+    @classmethod
+    def listed(cls, release: Release, external: pa.Table, names: Sequence[str]) -> Persons:
+        """Everybody on an external list."""
+        values = {}
+        for name in names:
+            if name not in external.column_names:
+                hint = did_you_mean(name, external.column_names)
+                found = hint or f"it has {', '.join(external.column_names)}"
+                raise SchemaError(f"the external list has no column {name!r}; {found}", column=name)
+            kind = published_type(release, quasi_column(release.manifest, name))
+            column = external.column(name).combine_chunks()
+            values[name] = _alike(f"{name!r} of the external list", name, column, kind)
+        return cls.of_arrays(values, external.num_rows)
+
+    @classmethod
+    def true(cls, release: Release, truth: Microdata) -> Persons:
+        """Everybody in the owner's table, known by all quasi-identifiers of the release."""
+        values = {}
+        for column in release.manifest.of_role(Role.QUASI):
+            name = column.name
+            if name not in truth.schema.quasi:
+                raise SchemaError(
+                    f"the release has the quasi-identifier {name!r}, the true table has "
+                    f"{', '.join(truth.schema.quasi)}",
+                    column=name,
+                )
+            domain, kind = truth.attributes[name].values, published_type(release, column)
+            values[name] = _alike(f"{name!r} of the true table", name, domain, kind)
+        return cls(values, {name: truth.codes[name] for name in values}, truth.n_rows)
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, pa.Array], n_rows: int) -> Persons:
+        """Encode columns of values."""
+        values, codes = {}, {}
+        for name, array in arrays.items():
+            encoded = _without_nan(array).dictionary_encode()
+            values[name] = encoded.dictionary
+            indices = encoded.indices.fill_null(len(encoded.dictionary))
+            codes[name] = indices.to_numpy(zero_copy_only=False)
+        return cls(values, codes, n_rows)
+
+
+def quasi_column(manifest: Manifest, name: str) -> PublishedColumn:
+    """How a quasi-identifier is published."""
+    columns = {column.name: column for column in manifest.of_role(Role.QUASI)}
+    if name not in columns:
+        hint = did_you_mean(name, columns) or f"it has {', '.join(columns)}"
+        raise SchemaError(f"the release has no quasi-identifier {name!r}; {hint}", column=name)
+    return columns[name]
+
+
+def published_type(release: Release, column: PublishedColumn) -> pa.DataType:
+    """The type in which values of a quasi-identifier can be compared with what is published."""
+    if column.form == "text":
+        raise ParameterError(
+            f"{column.name!r} is published as text for people to read, whose ranges and sets "
+            "cannot be told apart for certain; publish with labels ranges, sets or taxonomy",
+            parameter="labels",
+        )
+    if column.form == "label":
+        return pa.string()
+    table = release.qit if isinstance(release, AnatomizedTables) else release.groups
+    kind = table.schema.field(column.columns[0]).type
+    return kind.value_type if pa.types.is_list(kind) else kind
+
+
+def declared_domain(column: PublishedColumn, kind: pa.DataType) -> pa.Array | None:
+    """All values in their order, where release.json states them."""
+    if column.taxonomy is not None:
+        tree = Taxonomy.from_nested(column.taxonomy)
+        leaves = pa.array([tree.labels[node] for node in tree.leaf_nodes], pa.string())
+        return leaves.cast(kind)
+    return None if column.order is None else pa.array(column.order).cast(kind)
+
+
+def _person_value(column: PublishedColumn, kind: pa.DataType, value: Any) -> pa.Array:
+    try:
+        array = pa.array([value])
+        array = pa.nulls(1, kind) if array.null_count else array.cast(kind)
+    except (*_UNLIKE, OverflowError) as error:
+        raise ParameterError(
+            f"{column.name} = {value!r} is impossible: the release has values of type {kind}",
+            parameter=column.name,
+        ) from error
+    domain = declared_domain(column, kind)
+    if domain is not None and not array.null_count and not pc.is_in(array, domain)[0].as_py():
+        known = [str(possible) for possible in domain.to_pylist()]
+        hint = did_you_mean(str(value), known) or f"possible are {_few(known)}"
+        raise ParameterError(
+            f"{column.name} = {value!r} is impossible; {hint}", parameter=column.name
+        )
+    return array
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:7])}, ..., {names[-1]}"
+
+
+def _alike(what: str, name: str, values: pa.Array, kind: pa.DataType) -> pa.Array:
+    try:
+        return values.cast(kind)
+    except _UNLIKE as error:
+        raise SchemaError(
+            f"{what} holds {values.type} values, the release {kind}", column=name
+        ) from error
+
+
+def _without_nan(array: pa.Array) -> pa.Array:
+    if not pa.types.is_floating(array.type):
+        return array
+    # adding 0.0 turns -0.0 into 0.0
+    return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), pc.add(array, 0.0))

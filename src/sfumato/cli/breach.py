@@ -1,0 +1,187 @@
+"""sfumato breach: what somebody outside can make of one person, or of everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import click
+import pyarrow as pa
+from rich.console import Console
+
+from sfumato.audits.breach import QUANTILES, Belief, Breach, belief, individual_breach, row_breach
+from sfumato.cli import show
+from sfumato.core.schema import Role
+from sfumato.io.schema_files import read_schema
+from sfumato.io.tables import read, read_table
+from sfumato.releases.load import Release, load
+
+_SHOWN = 20
+
+
+@click.command()
+@click.argument("folder")
+@click.option(
+    "--person",
+    "stated",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="What is known of the person: some or all quasi-identifiers; NAME= is a missing value.",
+)
+@click.option("--external", metavar="FILE", help="A public list of persons, such as a voter list.")
+@click.option("--truth", metavar="FILE", help="The table that was published, for everybody's risk.")
+@click.option("-s", "--schema", "schema_path", metavar="FILE", help="Schema of the true table.")
+@click.option("--sensitive", metavar="NAME", help="Which sensitive column, if there are several.")
+@click.option(
+    "--missing",
+    multiple=True,
+    metavar="TEXT",
+    help="Text that stands for a missing value; may be repeated.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def breach(
+    folder: str,
+    stated: tuple[str, ...],
+    external: str | None,
+    truth: str | None,
+    schema_path: str | None,
+    sensitive: str | None,
+    missing: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Show how surely a sensitive value can be named from the release in FOLDER.
+
+    \b
+    sfumato breach out/ --person age=65,sex=F,zipcode=25000
+    sfumato breach out/ --person age=65,sex=F --external voters.csv
+    sfumato breach out/ --truth patients.csv -s schema.toml
+
+    The person's values are compared with the published tables; nothing else is known to the
+    adversary. That nobody fits is an answer, not an error.
+    """
+    if not stated and truth is None:
+        raise click.UsageError("say who: --person age=65,..., or everybody: --truth FILE -s FILE")
+    if truth is not None and schema_path is None:
+        raise click.UsageError("the true table needs its schema: -s FILE")
+    release, person = load(folder), _person(stated)
+    names = _names(release) if truth is not None else [*person]
+    listed = None if external is None else _list(external, names, missing)
+    found = belief(release, person, sensitive=sensitive, external=listed) if stated else None
+    levels: dict[str, Breach] = {}
+    if truth is not None and schema_path is not None:
+        table = read(truth, read_schema(schema_path), missing=missing)
+        levels["rows"] = row_breach(release, sensitive=sensitive)
+        levels["persons"] = individual_breach(
+            release, table, sensitive=sensitive, external=listed
+        )  # fmt: skip
+    if as_json:
+        show.print_json(_stated(person, found, levels))
+        return
+    page = show.console()
+    if found is not None:
+        _print_person(page, ",".join(stated), found)
+    if levels:
+        _print_everybody(page, levels, with_list=listed is not None)
+
+
+def _person(stated: Sequence[str]) -> dict[str, str | None]:
+    """NAME=VALUE pairs; an empty value is a missing one."""
+    person: dict[str, str | None] = {}
+    for pair in ",".join(stated).split(",") if stated else ():
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not name or not equals:
+            raise click.UsageError(f"--person wants NAME=VALUE,..., not {pair!r}")
+        if name in person:
+            raise click.UsageError(f"--person names {name!r} twice")
+        person[name] = value or None
+    return person
+
+
+def _names(release: Release) -> list[str]:
+    return [column.name for column in release.manifest.of_role(Role.QUASI)]
+
+
+def _list(external: str, names: Sequence[str], missing: Collection[str]) -> pa.Table:
+    # only the columns that are compared: a list's names and addresses are nobody's business here
+    return read_table(external, columns=names, missing=missing)
+
+
+def _stated(
+    person: dict[str, str | None], found: Belief | None, levels: dict[str, Breach]
+) -> dict[str, Any]:
+    stated: dict[str, Any] = {}
+    if found is not None:
+        stated["person"] = {"known": person, **found.to_dict()}
+    if levels:
+        stated["everybody"] = {level: seen.to_dict() for level, seen in levels.items()}
+    return stated
+
+
+def _print_person(page: Console, known: str, found: Belief) -> None:
+    if not found.rows:
+        show.say(
+            page,
+            f"Nobody fits {known}: no published row can be this person's, and the release tells "
+            f"nothing about the person's {found.sensitive}.",
+        )
+        return
+    listed = found.listed is not None
+    columns = ("value", "probability", *(["in the table and this value"] if listed else []))
+    lines = [
+        (_named(value), f"{chance:.1%}", *([f"{found.breach(value):.1%}"] if listed else []))
+        for value, chance in list(found.probabilities.items())[:_SHOWN]
+    ]
+    show.say(page, show.bold(f"{found.sensitive} of a person with "), known)
+    page.print(show.table("", columns, lines))
+    if len(found.probabilities) > _SHOWN:
+        show.say(page, f"... and {len(found.probabilities) - _SHOWN:,} less likely values.")
+    show.say(page, _meaning(found))
+
+
+def _meaning(found: Belief) -> str:
+    likeliest, *_ = found.probabilities
+    said = (
+        f"{_counted(found.rows, 'published row')} in {_counted(found.groups, 'group')} "
+        f"{'fits' if found.rows == 1 else 'fit'}. Somebody who knows this of a person, and that "
+        f"the person is in the table, does best to guess {_named(likeliest)} and is right with "
+        f"probability {found.largest:.1%}."
+    )
+    if found.listed is None:
+        return said
+    return (
+        f"{said} On the list {_counted(found.listed, 'person')} "
+        f"{'fits' if found.listed == 1 else 'fit'}: if it names everybody in the table, this "
+        f"person is in it with probability {found.present:.1%}, and the guess is right with "
+        f"{found.breach(likeliest):.1%}."
+    )
+
+
+def _print_everybody(page: Console, levels: dict[str, Breach], *, with_list: bool) -> None:
+    rows, persons = levels["rows"], levels["persons"]
+    title = f"Probability that the real {rows.sensitive} is named"
+    lines: list[tuple[str, str, str]] = [
+        ("largest", f"{rows.largest:.1%}", f"{persons.largest:.1%}"),
+        *((f"{share:.0%} of all have at most",
+           f"{rows.quantile(share):.1%}", f"{persons.quantile(share):.1%}")
+          for share in QUANTILES),
+        ("mean", f"{rows.mean:.1%}", f"{persons.mean:.1%}"),
+    ]  # fmt: skip
+    if rows.bound is not None:
+        counts = (f"{rows.at_bound:,}", f"{persons.at_bound:,}")
+        lines.append((f"how many reach the promised {rows.bound:.1%}", *counts))
+    known = "by quasi-identifiers and the list" if with_list else "by quasi-identifiers"
+    page.print(show.table(title, ("", "of a row whose group is known", known), lines))
+    if persons.unmatched:
+        show.say(
+            page,
+            f"{_counted(persons.unmatched, 'row')} of the true table fit no published row: is it "
+            "the table that was published?",
+        )
+
+
+def _named(value: Any) -> str:
+    return "(missing)" if value is None else str(value)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

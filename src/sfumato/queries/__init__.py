@@ -1,0 +1,1 @@
+"""Questions about a table, and answers from what is published of it."""

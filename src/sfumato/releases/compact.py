@@ -1,0 +1,110 @@
+"""Groups of a generalized table, each once: rows of a group are alike and stand together.
+
+A published set of values may be long, and it is repeated in every row of its group. So the rows are
+taken in pieces, of each run of equal rows only the first is kept, and runs are numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.core._kernels import number_rows
+from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.releases.files import Pieces
+
+
+def compact(pieces: Pieces, names: Sequence[str]) -> tuple[pa.Table, Codes, pa.Table]:
+    """One line per different combination of the named columns, the line of each row, the rest.
+
+    Lines are in order of first appearance.
+    """
+    heads: list[pa.Table] = []
+    runs: list[Codes] = []
+    rest: list[pa.Table] = []
+    n_runs = 0
+    for piece in pieces:
+        shown = piece.select(list(names))
+        starts = _run_starts(shown)
+        heads.append(shown.take(pa.array(np.flatnonzero(starts))))
+        runs.append((np.cumsum(starts) - 1 + n_runs).astype(np.int32))
+        n_runs += int(starts.sum())
+        rest.append(piece.drop_columns(list(names)))
+    lines = pa.concat_tables(heads)
+    others = pa.concat_tables(rest)
+    if not n_runs or not names:
+        return lines, np.zeros(others.num_rows, np.int32), others
+    numbers, first = _number_lines(lines)
+    return lines.take(pa.array(first)), numbers[np.concatenate(runs)], others
+
+
+def _number_lines(lines: pa.Table) -> tuple[Codes, Codes]:
+    codes = [_cell_codes(column) for column in lines.columns]
+    sizes = np.array([column.max() + 1 for column in codes], np.int64)
+    numbers, first, _ = number_rows(np.stack(codes, axis=1), sizes)
+    return numbers, first
+
+
+def _run_starts(table: pa.Table) -> Flags:
+    """Where a row differs from the one before it."""
+    starts = np.zeros(table.num_rows, np.bool_)
+    starts[:1] = True
+    for column in table.columns:
+        array = column.combine_chunks()
+        if pa.types.is_list(array.type):
+            starts[1:] |= _lists_differ(array)
+        else:
+            starts[1:] |= np.diff(_cell_codes(column)) != 0
+    return starts
+
+
+def _lists_differ(array: pa.ListArray) -> Flags:
+    """Whether each list differs from the one before it."""
+    items, lengths = _items(array)
+    starts = np.cumsum(lengths) - lengths
+    differ: Flags = lengths[1:] != lengths[:-1]
+    same = np.flatnonzero(~differ)
+    # items of lists that are as long as the one before: compare place by place
+    owners = np.repeat(same, lengths[same + 1])
+    within = np.arange(len(owners)) - np.repeat(
+        np.cumsum(lengths[same + 1]) - lengths[same + 1], lengths[same + 1]
+    )
+    unequal = items[starts[owners] + within] != items[starts[owners + 1] + within]
+    differ[owners[unequal]] = True
+    return differ
+
+
+def _cell_codes(column: pa.ChunkedArray) -> Codes:
+    """A number per different cell, lists and nulls included."""
+    array = column.combine_chunks()
+    if pa.types.is_list(array.type):
+        return _number_lists(*_items(array))
+    encoded = array.dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices, np.int32)
+
+
+def _items(array: pa.ListArray) -> tuple[Codes, Counts]:
+    """The items of all lists as codes, and the length of each list."""
+    items = array.flatten().dictionary_encode(null_encoding="encode").indices
+    lengths = array.value_lengths().fill_null(0)
+    return np.asarray(items, np.int32), np.asarray(lengths, np.int64)
+
+
+def _number_lists(items: Codes, lengths: Counts) -> Codes:
+    """A number per different list, by numbering prefixes until the longest list is read."""
+    starts = np.cumsum(lengths) - lengths
+    numbers = np.zeros(len(lengths), np.int32)
+    active = np.arange(len(lengths))
+    for place in range(int(lengths.max(initial=0)) + 1):
+        # one step beyond the end tells a list from its own beginning
+        active = active[lengths[active] >= place]
+        longer = lengths[active] > place
+        following = np.zeros(len(active), np.int32)
+        following[longer] = items[starts[active[longer]] + place] + 1
+        pairs = np.stack([numbers[active], following], axis=1)
+        found, _, _ = number_rows(pairs, pairs.max(axis=0, initial=0).astype(np.int64) + 1)
+        numbers[active] = found + (numbers.max(initial=0) + 1)
+    _, compacted = np.unique(numbers, return_inverse=True)
+    return compacted.astype(np.int32)
