@@ -51,6 +51,10 @@ if TYPE_CHECKING:
         LDiversity,
         RecursiveLDiversity,
     )
+    from sfumato.queries.accuracy import accuracy
+    from sfumato.queries.count import CountQuery
+    from sfumato.queries.estimate import estimator
+    from sfumato.queries.workloads import anatomy_workload
     from sfumato.releases.anatomized import AnatomizedTables
     from sfumato.releases.generalized import GeneralizedTable
     from sfumato.releases.load import load
@@ -93,6 +97,10 @@ _HOMES = {
         "least_reconstruction_error",
         "reconstruction_error",
     ),
+    "queries.accuracy": ("accuracy",),
+    "queries.count": ("CountQuery",),
+    "queries.estimate": ("estimator",),
+    "queries.workloads": ("anatomy_workload",),
     "releases.anatomized": ("AnatomizedTables",),
     "releases.generalized": ("GeneralizedTable",),
     "releases.load": ("load",),
@@ -105,6 +113,7 @@ __all__ = [
     "AnatomizedTables",
     "Attribute",
     "Boxes",
+    "CountQuery",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "GeneralizedTable",
@@ -118,11 +127,14 @@ __all__ = [
     "Schema",
     "TCloseness",
     "Taxonomy",
+    "accuracy",
+    "anatomy_workload",
     "assess",
     "average_group_size",
     "belief",
     "discernibility",
     "errors",
+    "estimator",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",

@@ -10,6 +10,7 @@ import pytest
 import sfumato as sf
 
 PUBLIC = [
+    "CountQuery", "accuracy", "anatomy_workload", "estimator",
     "publish_file",
     "belief", "individual_breach", "row_breach", "uncertain_belief",
     "Anatomize", "AnatomizedTables", "generalized_reconstruction_error",

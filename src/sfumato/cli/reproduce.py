@@ -51,6 +51,12 @@ _MARKS = {"yes": Text("yes ", "green"), "no": Text("no  ", "red"), "open": Text(
     metavar="N",
     help=f"Generated tables per point.  [default: {_SEEDS}, quick: {_QUICK_SEEDS}]",
 )
+@click.option(
+    "--queries",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Queries per point, where a figure asks queries.  [default: the figure's]",
+)
 @click.option("--quick", is_flag=True, help="Fewer rows and points: the trend in seconds.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def reproduce(
@@ -59,6 +65,7 @@ def reproduce(
     data: Path | None,
     output: Path | None,
     seeds: int | None,
+    queries: int | None,
     quick: bool,
     as_json: bool,
 ) -> None:
@@ -70,7 +77,8 @@ def reproduce(
     chosen = _chosen(found, numbers)
     folder = output or Path("reproduced") / paper
     folder.mkdir(parents=True, exist_ok=True)
-    options = Options(data=data, seeds=seeds or (_QUICK_SEEDS if quick else _SEEDS), quick=quick)
+    draws = seeds or (_QUICK_SEEDS if quick else _SEEDS)
+    options = Options(data=data, seeds=draws, quick=quick, queries=queries)
     page = show.console()
     if not as_json:
         show.say(page, show.bold(found.title))

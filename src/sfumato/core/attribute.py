@@ -101,8 +101,10 @@ def encode(
         has_missing=column.null_count > 0,
         taxonomy=taxonomy,
     )
-    table = np.append(codes_of, attribute.missing_code).astype(_narrowest(attribute.size))
-    return attribute, table[places]
+    narrow = _narrowest(attribute.size)
+    if np.array_equal(codes_of, np.arange(attribute.size)):
+        return attribute, places.astype(narrow)  # found in order, and none is missing
+    return attribute, np.append(codes_of, attribute.missing_code).astype(narrow)[places]
 
 
 def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:

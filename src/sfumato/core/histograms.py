@@ -42,9 +42,11 @@ class Histograms:
         cls, attribute: Attribute, codes: Ints, groups: Codes, n_groups: int
     ) -> Histograms:
         """Count the codes of an attribute inside each group."""
+        whole = np.bincount(codes, minlength=attribute.size)
+        if n_groups == 1:
+            return cls._of_everyone(attribute, whole)
         sizes = np.bincount(groups, minlength=n_groups)
         starts = np.append(0, np.cumsum(sizes))
-        whole = np.bincount(codes, minlength=attribute.size)
         first, values, counts = count_values(codes.astype(np.int32), groups, starts, attribute.size)
         return cls(attribute, first, values[: first[-1]], counts[: first[-1]], whole)
 
@@ -102,11 +104,10 @@ class Histograms:
 
     def merged(self) -> Histograms:
         """The whole table as one group."""
-        present = np.flatnonzero(self.whole)
-        return Histograms(
-            attribute=self.attribute,
-            starts=np.array([0, len(present)], np.int64),
-            values=present.astype(np.int32),
-            counts=self.whole[present],
-            whole=self.whole,
-        )
+        return self._of_everyone(self.attribute, self.whole)
+
+    @classmethod
+    def _of_everyone(cls, attribute: Attribute | None, whole: Counts) -> Histograms:
+        present = np.flatnonzero(whole)
+        starts = np.array([0, len(present)], np.int64)
+        return cls(attribute, starts, present.astype(np.int32), whole[present], whole)

@@ -12,7 +12,10 @@ import os
 import numpy as np
 
 from sfumato.core.arrays import HalfWords, Words
+from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError
+
+_PART = 2**22  # bytes
 
 
 class Randomness:
@@ -35,7 +38,9 @@ class Randomness:
     def half_words(self, n: int) -> HalfWords:
         """The next n words of 32 bits: enough to shuffle with, and twice as fast to come by."""
         if self._generator is None:
-            return np.frombuffer(bytearray(os.urandom(4 * n)), dtype=np.uint32)
+            # the system's source works on several parts at once
+            parts = [min(_PART, 4 * n - low) for low in range(0, 4 * n, _PART)]
+            return np.frombuffer(bytearray().join(in_threads(os.urandom, parts)), dtype=np.uint32)
         return self._generator.integers(0, 2**32 - 1, size=n, dtype=np.uint32, endpoint=True)
 
     def permutation(self, n: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

@@ -30,7 +30,7 @@ _WRITERS = {"parquet": write_parquet, "csv": write_csv}
 
 def write_release(
     path: str | Path,
-    tables: Mapping[str, Pieces],
+    tables: Mapping[str, pa.Table | Pieces],
     manifest: Manifest,
     *,
     force: bool,

@@ -64,16 +64,13 @@ class GeneralizedTable:
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:
         """Write a release folder, whole or not at all."""
-        return write_release(
-            path, {STEM: self._pieces()}, self.manifest, force=force, format=format
-        )
+        sets = any(pa.types.is_list(kind) for kind in self.groups.schema.types)
+        tables = {STEM: self._pieces() if sets else self.table}
+        return write_release(path, tables, self.manifest, force=force, format=format)
 
     def _pieces(self) -> Pieces:
-        """The table in parts where sets make it long, else whole."""
-        n = len(self.group_of_row)
-        sets = any(pa.types.is_list(kind) for kind in self.groups.schema.types)
-        step = PIECE if sets else n
-        return (self._slice(low, step) for low in range(0, n, step))
+        """The table in parts: sets are repeated in every row, which can make it long."""
+        return (self._slice(low, PIECE) for low in range(0, len(self.group_of_row), PIECE))
 
     def _slice(self, low: int, length: int) -> pa.Table:
         lines = pa.array(self.group_of_row[low : low + length])

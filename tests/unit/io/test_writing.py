@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -108,3 +109,22 @@ def test_csv_refuses_what_it_cannot_hold(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match=f"column '{name}' has type .*; leave it out, or publish"):
         write_csv(table, tmp_path / "a.csv")
     assert not (tmp_path / "a.csv").exists()
+
+
+def test_large_tables_are_written_as_they_are(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    n = 2**18 + 5
+    table = pa.table(
+        {
+            "narrow": generator.integers(-100, 100, n).astype(np.int8),
+            "wide": generator.integers(0, 2**60, n),
+            "real": pa.array(generator.random(n), mask=generator.random(n) < 0.1),
+            "text": pa.array(generator.choice(["a", "b", "", "c"], n).tolist()),
+            "flag": generator.random(n) < 0.5,
+            "day": pa.array(generator.integers(0, 20_000, n).astype(np.int32)).cast(pa.date32()),
+        }
+    )
+    write_parquet(table, tmp_path / "a.parquet")
+    file = pq.ParquetFile(tmp_path / "a.parquet")
+    assert not file.metadata.metadata
+    assert file.read().equals(table)
