@@ -44,7 +44,7 @@ from sfumato.releases.generalized import (
     require_means,
 )
 from sfumato.releases.load import Release
-from sfumato.releases.manifest import Manifest, PublishedColumn
+from sfumato.releases.manifest import Manifest, PublishedColumn, column_types
 
 Form: TypeAlias = Literal["generalized", "anatomized"]
 Engine: TypeAlias = Literal["auto", "memory", "stream"]
@@ -135,9 +135,7 @@ def publish(
             rows=partition.n_rows,
             groups=partition.n_groups,
             columns=columns,
-            types=tuple(
-                (field.name, str(field.type)) for table in tables for field in table.schema
-            ),
+            types=column_types(shown.schema for shown in tables),
             metrics={**_group_figures(needs, partition), **metrics},
         )
 
@@ -251,10 +249,6 @@ def _require_kept(
         )
 
 
-def _types(tables: Sequence[pa.Table]) -> tuple[tuple[str, str], ...]:
-    return tuple((field.name, str(field.type)) for table in tables for field in table.schema)
-
-
 def _stated(need: Requirement) -> dict[str, Any]:
     if not isinstance(need.model, BuiltIn):
         return {"model": "custom", "class": type(need.model).__name__, "on": need.attribute}
@@ -297,7 +291,7 @@ def _group_figures(needs: tuple[Requirement, ...], partition: Partition) -> dict
         "median": float(np.median(partition.sizes)),
         "mean": partition.n_rows / partition.n_groups,
         "largest": int(partition.sizes.max()),
-        "histogram": loss.group_sizes(partition),
+        "histogram": {str(size): n for size, n in loss.group_sizes(partition).items()},
     }
     return figures
 

@@ -34,7 +34,13 @@ from sfumato.metrics.reconstruction import reconstruction_error
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
-from sfumato.releases.manifest import FILE, Manifest, PublishedColumn, describe_column
+from sfumato.releases.manifest import (
+    FILE,
+    Manifest,
+    PublishedColumn,
+    column_types,
+    describe_column,
+)
 
 _SCRATCH = "spill"
 _ROW_GROUP = 2**20
@@ -147,7 +153,7 @@ class _Figures:
                 "median": _median(sizes, counts),
                 "mean": self.rows / self.groups,
                 "largest": int(sizes[-1]),
-                "histogram": dict(zip(sizes.tolist(), counts.tolist(), strict=True)),
+                "histogram": dict(zip(map(str, sizes.tolist()), counts.tolist(), strict=True)),
             },
             "reconstruction_error": {sensitive: self.reconstruction_error},
         }
@@ -236,9 +242,7 @@ def _manifest(
                 for name in schema.insensitive
             ),
         ),
-        types=tuple(
-            (shown.name, str(shown.type)) for fields in _fields(divided) for shown in fields
-        ),
+        types=column_types(_fields(divided)),
         metrics=figures.stated(sensitive.name),
     )
 

@@ -8,10 +8,12 @@ order.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.schema import Role
@@ -88,6 +90,11 @@ def describe_column(
         order=tuple(attribute.values.to_pylist()) if declared and tree is None else None,
         taxonomy=tree.to_nested() if tree is not None else None,
     )
+
+
+def column_types(schemas: Iterable[pa.Schema]) -> tuple[tuple[str, str], ...]:
+    """The Arrow type of every published column, each once."""
+    return tuple({field.name: str(field.type) for schema in schemas for field in schema}.items())
 
 
 def read_manifest(folder: Path) -> Manifest:
