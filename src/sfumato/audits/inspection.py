@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core._kernels import number_rows
+from sfumato.core.compiled import announce
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
@@ -146,6 +147,7 @@ def repeated_identifiers(
 
 def assess(table: Microdata) -> Risk:
     """Count the rows that stand alone, and what could be promised instead."""
+    announce(number_rows)
     _, _, sizes = number_rows(table.quasi_codes(), table.quasi_sizes())
     return Risk(
         rows=table.n_rows,

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.core.compiled import announce
 from sfumato.releases.files import Pieces
 
 
@@ -21,6 +22,7 @@ def compact(pieces: Pieces, names: Sequence[str]) -> tuple[pa.Table, Codes, pa.T
 
     Lines are in order of first appearance.
     """
+    announce(number_rows)
     heads: list[pa.Table] = []
     runs: list[Codes] = []
     rest: list[pa.Table] = []
