@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, overload
 
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.anatomize import Anatomize, require_discrete
-from sfumato.algorithms.base import Partitioner, describe
+from sfumato.algorithms.base import Partitioner, Stages, describe, silent
 from sfumato.algorithms.streaming.divide import divide_file, needs_streaming
 from sfumato.core.boxes import Boxes
 from sfumato.core.histograms import Histograms
@@ -48,7 +48,6 @@ from sfumato.releases.manifest import Manifest, PublishedColumn, column_types
 
 Form: TypeAlias = Literal["generalized", "anatomized"]
 Engine: TypeAlias = Literal["auto", "memory", "stream"]
-Stages: TypeAlias = Callable[[str, float], None]
 
 
 @overload
@@ -220,10 +219,6 @@ def publish_file(
     tell("writing", 0.0)
     release.write(output, force=force, format=format)
     return release.manifest
-
-
-def silent(stage: str, share: float) -> None:
-    """Tell nobody."""
 
 
 def _seen(table: Microdata, name: str, partition: Partition) -> Histograms:

@@ -82,7 +82,7 @@ def fill_slots(sizes: Counts, l: int, randomness: Randomness) -> tuple[Codes, in
     slots = np.full(starts[-1], -1, np.int32)
     left = sizes.astype(np.int64)
     order = np.argsort(-left, kind="stable")
-    n_groups = create_groups(left, order, starts, l, randomness.words(1).copy(), slots)
+    n_groups = create_groups(left, order, starts, l, randomness.words(1), slots)
     for value in np.flatnonzero(left):
         _place_residue(slots[starts[value] : starts[value + 1]], n_groups, randomness)
     return slots, n_groups

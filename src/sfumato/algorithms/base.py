@@ -12,6 +12,11 @@ from sfumato.core.randomness import Randomness
 from sfumato.models.requirements import Requirement
 
 Progress: TypeAlias = Callable[[float], None]
+Stages: TypeAlias = Callable[[str, float], None]
+
+
+def silent(stage: str, share: float) -> None:
+    """Tell nobody about a stage and the share of it that is done."""
 
 
 class Partitioner(Protocol):

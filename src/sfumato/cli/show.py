@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.verbs import Stages, silent
+from sfumato.algorithms.base import Stages, silent
 
 
 def console() -> Console:

@@ -25,7 +25,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.core.schema import Role
+from sfumato.core.schema import Role, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.files import FileFormat, read_whole, write_release
@@ -132,7 +132,7 @@ def anatomized_tables(
 
     The partition's group numbers are published as they are, counted from 1.
     """
-    _require_names(table)
+    require_names(table.schema)
     rows = partition.published_order(randomness)
     qit = dict(
         zip(
@@ -174,10 +174,11 @@ def _described(table: Microdata) -> tuple[PublishedColumn, ...]:
     )
 
 
-def _require_names(table: Microdata) -> None:
-    if not table.sensitive:
+def require_names(schema: Schema) -> None:
+    """Raise unless there is a sensitive column, and no name that QIT and ST have for themselves."""
+    if not schema.sensitive:
         raise SchemaError("an anatomized release needs a sensitive column; the schema names none")
-    for name in (*table.schema.quasi, *table.schema.sensitive, *table.schema.insensitive):
+    for name in (*schema.quasi, *schema.sensitive, *schema.insensitive):
         if name in (GROUP, COUNT):
             raise SchemaError(
                 f"column {name!r} would clash with the {name} of QIT and ST; rename it", column=name

@@ -28,12 +28,12 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
-from sfumato.errors import PromiseBroken, SchemaError
+from sfumato.errors import PromiseBroken
 from sfumato.io.folders import new_folder
 from sfumato.metrics.reconstruction import reconstruction_error
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
-from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
+from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables, require_names
 from sfumato.releases.manifest import (
     FILE,
     Manifest,
@@ -117,7 +117,7 @@ def write_divided(
 
     ``divide`` is given a folder for what does not fit into memory.
     """
-    _require_names(schema)
+    require_names(schema)
     with new_folder(path, force=force) as folder:
         with _scratch(folder) as scratch:
             divided = divide(scratch)
@@ -245,16 +245,6 @@ def _manifest(
         types=column_types(_fields(divided)),
         metrics=figures.stated(sensitive.name),
     )
-
-
-def _require_names(schema: Schema) -> None:
-    if not schema.sensitive:
-        raise SchemaError("an anatomized release needs a sensitive column; the schema names none")
-    for name in (*schema.quasi, *schema.sensitive, *schema.insensitive):
-        if name in (GROUP, COUNT):
-            raise SchemaError(
-                f"column {name!r} would clash with the {name} of QIT and ST; rename it", column=name
-            )
 
 
 def _median(sizes: Counts, counts: Counts) -> float:

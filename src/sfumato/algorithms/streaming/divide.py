@@ -28,17 +28,17 @@ format, in a folder that only its owner may open.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms._anatomize_kernel import deal
 from sfumato.algorithms.anatomize import require_discrete
+from sfumato.algorithms.base import Stages, silent
 from sfumato.algorithms.streaming._kernel import next_groups, spread
 from sfumato.algorithms.streaming.census import (
     WORK_BYTES,
@@ -62,8 +62,6 @@ from sfumato.errors import DataError, ParameterError, PromiseBroken
 from sfumato.models.base import Model
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement, requirements
-
-Stages: TypeAlias = Callable[[str, float], None]
 
 # The size of a block and of a chunk; a sixteenth of the memory limit where that is less. It does
 # not follow the memory, so that a seed gives the same release wherever there is enough of it.
@@ -117,7 +115,7 @@ def divide_file(
     """
     need = _require_streamable(schema, model)
     limit = _require_limit(memory_limit)
-    tell = progress or _silent
+    tell = progress or silent
     rows = open_rows(source, schema, (missing,) if isinstance(missing, str) else missing)
     (sensitive,) = schema.sensitive
     require_discrete(rows.attribute(sensitive)[0])
@@ -315,7 +313,3 @@ def _deal_block(
         codes=codes,
         groups=Partition.of(deal(codes, starts, slots)),
     )
-
-
-def _silent(stage: str, share: float) -> None:
-    """Tell nobody."""
