@@ -16,7 +16,7 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header -
 	--python-version 3.11 $(LOCK_ARGS) pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench reproduce lock build clean
+.PHONY: help demo test lint types format bench fuzz reproduce lock build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -44,6 +44,9 @@ format: $(VENV)/.dev ## Rewrite the code in the house format
 
 bench: $(VENV)/.dev ## Measure speed against peers and physical limits
 	@$(BIN)/python -m benchmarks
+
+fuzz: $(VENV)/.dev ## Ask 100,000 random texts: each is answered, or refused at a place
+	@$(BIN)/python -m tools.fuzz_queries
 
 reproduce: $(VENV)/.runtime ## Regenerate the figures of the Mondrian paper
 	@$(BIN)/sfumato reproduce mondrian

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from benchmarks import (
     anatomy,
+    answers,
     end_to_end,
-    estimation,
     partitioning,
     quality,
     startup,
@@ -27,7 +27,7 @@ _SUITES = {
     "end_to_end": end_to_end.run,
     "anatomy": anatomy.run,
     "streaming": streaming.run,
-    "estimation": estimation.run,
+    "answers": answers.run,
     "startup": startup.run,
     "quality": quality.run,
 }

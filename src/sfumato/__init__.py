@@ -14,19 +14,26 @@ from sfumato import errors
 if TYPE_CHECKING:
     from sfumato.algorithms.anatomize import Anatomize
     from sfumato.algorithms.mondrian import Mondrian
+    from sfumato.answers.accuracy import accuracy
+    from sfumato.answers.compare import compare
+    from sfumato.answers.matching import matching
     from sfumato.audits.breach import (
         belief,
         individual_breach,
         row_breach,
         uncertain_belief,
     )
+    from sfumato.audits.evaluation import Evaluation, evaluate
     from sfumato.audits.inspection import assess, guess_schema, profile
     from sfumato.audits.verify import verify
+    from sfumato.core.answer import Answer, Result
     from sfumato.core.attribute import Attribute
     from sfumato.core.boxes import Boxes
     from sfumato.core.histograms import Histograms
     from sfumato.core.microdata import Microdata
     from sfumato.core.partition import Partition
+    from sfumato.core.predicates import Compare, Missing, at_least, at_most, between, one_of
+    from sfumato.core.query import Aggregate, Query
     from sfumato.core.schema import Schema
     from sfumato.core.taxonomy import Taxonomy
     from sfumato.io.schema_files import read_schema, read_taxonomies, write_schema
@@ -51,10 +58,8 @@ if TYPE_CHECKING:
         LDiversity,
         RecursiveLDiversity,
     )
-    from sfumato.queries.accuracy import accuracy
-    from sfumato.queries.count import CountQuery
-    from sfumato.queries.estimate import estimator
-    from sfumato.queries.workloads import anatomy_workload
+    from sfumato.queries.workload_files import read_workload, write_workload
+    from sfumato.queries.workloads import anatomy_workload, dynamic_workload, range_workload
     from sfumato.releases.anatomized import AnatomizedTables
     from sfumato.releases.generalized import GeneralizedTable
     from sfumato.releases.load import load
@@ -65,14 +70,21 @@ __version__ = "0.1.0"
 _HOMES = {
     "algorithms.anatomize": ("Anatomize",),
     "algorithms.mondrian": ("Mondrian",),
+    "answers.accuracy": ("accuracy",),
+    "answers.compare": ("compare",),
+    "answers.matching": ("matching",),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
+    "audits.evaluation": ("Evaluation", "evaluate"),
     "audits.inspection": ("assess", "guess_schema", "profile"),
     "audits.verify": ("verify",),
+    "core.answer": ("Answer", "Result"),
     "core.attribute": ("Attribute",),
     "core.boxes": ("Boxes",),
     "core.histograms": ("Histograms",),
     "core.microdata": ("Microdata",),
     "core.partition": ("Partition",),
+    "core.predicates": ("Compare", "Missing", "at_least", "at_most", "between", "one_of"),
+    "core.query": ("Aggregate", "Query"),
     "core.schema": ("Schema",),
     "core.taxonomy": ("Taxonomy",),
     "io.schema_files": ("read_schema", "read_taxonomies", "write_schema"),
@@ -97,10 +109,8 @@ _HOMES = {
         "least_reconstruction_error",
         "reconstruction_error",
     ),
-    "queries.accuracy": ("accuracy",),
-    "queries.count": ("CountQuery",),
-    "queries.estimate": ("estimator",),
-    "queries.workloads": ("anatomy_workload",),
+    "queries.workload_files": ("read_workload", "write_workload"),
+    "queries.workloads": ("anatomy_workload", "dynamic_workload", "range_workload"),
     "releases.anatomized": ("AnatomizedTables",),
     "releases.generalized": ("GeneralizedTable",),
     "releases.load": ("load",),
@@ -109,51 +119,67 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Aggregate",
     "Anatomize",
     "AnatomizedTables",
+    "Answer",
     "Attribute",
     "Boxes",
-    "CountQuery",
+    "Compare",
     "DistinctLDiversity",
     "EntropyLDiversity",
+    "Evaluation",
     "GeneralizedTable",
     "Histograms",
     "KAnonymity",
     "LDiversity",
     "Microdata",
+    "Missing",
     "Mondrian",
     "Partition",
+    "Query",
     "RecursiveLDiversity",
+    "Result",
     "Schema",
     "TCloseness",
     "Taxonomy",
     "accuracy",
     "anatomy_workload",
     "assess",
+    "at_least",
+    "at_most",
     "average_group_size",
     "belief",
+    "between",
+    "compare",
     "discernibility",
+    "dynamic_workload",
     "errors",
-    "estimator",
+    "evaluate",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
     "individual_breach",
     "least_reconstruction_error",
     "load",
+    "matching",
     "ncp",
+    "one_of",
     "perimeter",
     "profile",
     "publish",
     "publish_file",
+    "range_workload",
     "read",
     "read_schema",
     "read_taxonomies",
+    "read_workload",
     "reconstruction_error",
     "row_breach",
     "uncertain_belief",
     "verify",
     "write_schema",
+    "write_workload",
 ]
 
 

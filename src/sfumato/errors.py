@@ -7,6 +7,7 @@
     ├── SchemaError        a schema that contradicts itself        .column
     │                      or the table it is used on
     ├── DataError          a table that cannot be read or used     .source
+    ├── QueryRefused       a question that cannot be answered      .clause .position
     ├── Infeasible         no partition can satisfy the model      .model .value .largest
     ├── PromiseBroken      published files that break a promise    .failures
     ├── ReleaseError       a folder that is not a whole release    .path
@@ -49,6 +50,20 @@ class DataError(SfumatoError, ValueError):
     def __init__(self, message: str, *, source: str | None = None) -> None:
         super().__init__(message)
         self.source = source
+
+
+class QueryRefused(SfumatoError, ValueError):
+    """A question is not understood, or cannot be answered from what is there.
+
+    ``position`` is the place in the query's text, counted from 1; None for one made of objects.
+    """
+
+    def __init__(self, message: str, *, clause: str, position: int | None = None) -> None:
+        where = "" if position is None else f" (at position {position})"
+        super().__init__(f"{message}{where}")
+        self.reason = message
+        self.clause = clause
+        self.position = position
 
 
 class Infeasible(SfumatoError):

@@ -10,7 +10,9 @@ import pytest
 import sfumato as sf
 
 PUBLIC = [
-    "CountQuery", "accuracy", "anatomy_workload", "estimator",
+    "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
+    "at_most", "between", "compare", "matching", "one_of", "Evaluation", "evaluate",
+    "anatomy_workload", "dynamic_workload", "range_workload", "read_workload", "write_workload",
     "publish_file",
     "belief", "individual_breach", "row_breach", "uncertain_belief",
     "Anatomize", "AnatomizedTables", "generalized_reconstruction_error",

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sfumato.algorithms.base import Partitioner, describe
+from sfumato.algorithms.mondrian import Mondrian
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -19,6 +20,7 @@ from sfumato.errors import Infeasible, ParameterError
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.base import BuiltIn
 from sfumato.models.registry import MODELS
+from sfumato.queries.workloads import range_workload
 from tests.support.algorithms import identify, partitioner_classes, variants
 from tests.support.models import SETTINGS, needs_of
 from tests.support.oracles import ORACLES, passes_naively
@@ -123,6 +125,16 @@ def test_groups_are_safe_or_nothing_is_returned(
     assert len(groups) == found.n_groups
     assert sorted(map(len, groups)) == sorted(found.sizes.tolist())
     assert all(passes_naively(needs, table, rows) for rows in groups)
+
+
+@tables
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize("model", SETTINGS, ids=identify)
+def test_a_workload_breaks_no_promise(model: BuiltIn, relaxed: bool, name: str) -> None:
+    """Queries are about a table's own columns, so this option cannot be found by looking."""
+    workload = range_workload(TABLES[name], queries=9, share=0.2, seed=4)
+    algorithm = Mondrian(relaxed=relaxed, workload=workload)
+    test_groups_are_safe_or_nothing_is_returned(algorithm, model, name)
 
 
 @pairs

@@ -19,7 +19,7 @@ from sfumato.models.base import AllOf, BuiltIn
 from sfumato.models.requirements import compile_rules
 from tests.support.models import SETTINGS, InPython, needs_of
 from tests.support.oracles import passes_naively
-from tests.support.strategies import tables
+from tests.support.strategies import tables, workloads
 from tests.support.tables import groups_of, microdata
 
 CHOICES = st.sampled_from(["widest", "round-robin"])
@@ -53,6 +53,19 @@ def test_compiled_and_plain_cut_alike(
     table: Microdata, models: list[BuiltIn], choose: Any, cuts: Any
 ) -> None:
     assert_twins_agree(table, models, Mondrian(choose=choose, cuts=cuts))
+
+
+@settings(max_examples=150)
+@given(st.data(), COMBINATIONS, CHOICES)
+def test_compiled_and_plain_serve_a_workload_alike(
+    data: st.DataObject, models: list[BuiltIn], choose: Any
+) -> None:
+    table = data.draw(tables(max_rows=40))
+    workload = data.draw(workloads(table))
+    weights = data.draw(
+        st.none() | st.lists(st.floats(0.1, 9), min_size=len(workload), max_size=len(workload))
+    )
+    assert_twins_agree(table, models, Mondrian(choose=choose, workload=workload, weights=weights))
 
 
 @pytest.mark.parametrize("model", SETTINGS, ids=str)
@@ -133,6 +146,21 @@ def test_no_group_can_be_cut_again(table: Microdata, models: list[BuiltIn], choo
     needs = needs_of(model, table)
     found = divide(table, model, Mondrian(choose=choose))
     assert (found is not None) == passes_naively(needs, table, range(table.n_rows))
+    for rows in groups_of(found.groups) if found is not None else ():
+        assert passes_naively(needs, table, rows)
+        for left, right in halves(table, sorted(rows)):
+            assert not (passes_naively(needs, table, left) and passes_naively(needs, table, right))
+
+
+@settings(max_examples=60)
+@given(st.data(), COMBINATIONS)
+def test_a_workload_leaves_nothing_to_cut_either(
+    data: st.DataObject, models: list[BuiltIn]
+) -> None:
+    """Serving cuts are only cuts that come first."""
+    table = data.draw(tables(max_rows=25, ordered_only=True))
+    needs = needs_of(AllOf(tuple(models)), table)
+    found = divide(table, AllOf(tuple(models)), Mondrian(workload=data.draw(workloads(table))))
     for rows in groups_of(found.groups) if found is not None else ():
         assert passes_naively(needs, table, rows)
         for left, right in halves(table, sorted(rows)):

@@ -4,7 +4,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
+from sfumato.core.predicates import Compare, Missing, Not, Predicate, between, one_of
+from sfumato.core.query import Query
 from sfumato.core.taxonomy import Taxonomy
 from tests.support.tables import microdata
 
@@ -74,3 +77,27 @@ def tables(draw: st.DrawFn, *, max_rows: int = 30, ordered_only: bool = False) -
         sensitive=["d", "e"],
         orders={name: order for name, order in orders.items() if name in data},
     )
+
+
+def _conditions(attribute: Attribute) -> st.SearchStrategy[Predicate]:
+    """Any sort of predicate about values that occur, and some that do not."""
+    domain: list[Any] = attribute.values.to_pylist()
+    if not domain:
+        return st.just(Missing())
+    values = st.sampled_from(domain)
+    simple = st.one_of(
+        st.builds(one_of, st.lists(st.none() | values, max_size=4)),
+        st.builds(Compare, st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), values),
+        st.builds(between, values, values),
+        st.just(Missing()),
+    )
+    return simple | st.builds(Not, simple) | st.builds(Predicate.__or__, simple, simple)
+
+
+@st.composite
+def workloads(draw: st.DrawFn, table: Microdata, *, max_size: int = 6) -> list[Query]:
+    """Queries about some of a table's columns."""
+    columns = {name: _conditions(attribute) for name, attribute in table.attributes.items()}
+    some = st.lists(st.sampled_from(sorted(columns)), max_size=3, unique=True)
+    names = draw(st.lists(some, min_size=1, max_size=max_size))
+    return [Query({name: draw(columns[name]) for name in asked}) for asked in names]

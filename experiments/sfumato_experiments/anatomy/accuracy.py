@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sfumato as sf
-from sfumato.queries.accuracy import accuracy
-from sfumato.queries.estimate import Estimator, estimator
-from sfumato.queries.workloads import anatomy_workload
 from sfumato_experiments.anatomy.tables import Source, sources
 from sfumato_experiments.figure import Claim, Curve, Point, Series, ratios
 from sfumato_experiments.paper import Options
@@ -105,8 +102,7 @@ class Releases:
     """A table and its two releases, ready to be asked."""
 
     table: sf.Microdata
-    truth: Estimator
-    methods: tuple[Estimator, Estimator]
+    methods: tuple[sf.AnatomizedTables, sf.GeneralizedTable]
 
     @classmethod
     def of(cls, source: Source, d: int, n: int) -> Releases:
@@ -115,15 +111,15 @@ class Releases:
         model = sf.LDiversity(L)
         anatomized = sf.publish(table, sf.Anatomize(), model, seed=0)
         generalized = sf.publish(table, sf.Mondrian(), model, labels="taxonomy", seed=0)
-        return cls(table, estimator(table), (estimator(anatomized), estimator(generalized)))
+        return cls(table, (anatomized, generalized))
 
     def errors(self, at: Setting, queries: int) -> tuple[list[float], int]:
         """Average relative error of each method, and the number of queries left out."""
-        workload = anatomy_workload(
+        workload = sf.anatomy_workload(
             self.table, queries=queries, dimensionality=at.qd, selectivity=at.s, seed=0
         )
-        truth = self.truth.estimates(workload)
-        found = [accuracy(truth, method.estimates(workload)) for method in self.methods]
+        truth = self.table.counts(workload).estimate
+        found = [sf.accuracy(truth, method.counts(workload).estimate) for method in self.methods]
         return [one.average for one in found], found[0].zero_truth
 
 

@@ -16,7 +16,7 @@ from sfumato.core.arrays import Codes, Counts, Flags, Floats, Whole
 from sfumato.core.compiled import inner, kernel
 from sfumato.models._rules import passes_rules
 
-_STACK = 64  # the smaller half is cut first, so a stack of log2(points) segments is enough
+STACK = 64  # the smaller half is cut first, so a stack of log2(points) segments is enough
 
 
 class Cloud(NamedTuple):
@@ -98,8 +98,8 @@ def new_desk(n_points: int, sizes: Counts, n_values: int) -> Desk:
         left=np.zeros(n_values, np.int64),
         right=np.zeros(n_values, np.int64),
         scratch=np.zeros(n_values + 1, np.int64),
-        stack=np.zeros((_STACK, 4), np.int64),
-        totals=np.zeros((_STACK, n_values), np.int64),
+        stack=np.zeros((STACK, 4), np.int64),
+        totals=np.zeros((STACK, n_values), np.int64),
     )
 
 
@@ -110,48 +110,62 @@ def cut_all(cloud: Cloud, axes: Axes, aim: Aim, desk: Desk, groups: Codes, contr
     The stack starts with one segment, all points, and its histogram. ``control[0]`` counts settled
     rows for whoever watches; a non-zero ``control[1]`` stops.
     """
-    d = cloud.codes.shape[1]
-    stack, totals = desk.stack, desk.totals
     n_groups = 0
     depth = 1
     while depth > 0 and control[1] == 0:
         depth -= 1
-        low, high = stack[depth, 0], stack[depth, 1]
-        load, turn = stack[depth, 2], stack[depth, 3]
+        low, high = desk.stack[depth, 0], desk.stack[depth, 1]
+        load, turn = desk.stack[depth, 2], desk.stack[depth, 3]
         middle: Whole = np.int64(-1)
         left_load: Whole = np.int64(0)
+        axis: Whole = np.int64(-1)
         if load >= 2 * aim.least:
-            n_axes = _rank_axes(cloud, axes, aim, low, high, turn, desk)
+            n_axes = rank_axes(cloud, axes, aim, low, high, turn, desk)
             for t in range(n_axes):
-                j = desk.order[t]
-                middle, left_load = _cut_axis(
-                    cloud, axes.is_set[j], j, aim, low, high, load, totals[depth], desk
+                axis = desk.order[t]
+                middle, left_load = cut_axis(
+                    cloud, axes.is_set[axis], axis, aim, low, high, load, desk.totals[depth], desk
                 )
                 if middle >= 0:
-                    turn = (j + 1) % d
                     break
         if middle < 0:
-            for i in range(low, high):
-                groups[cloud.member[i]] = n_groups
+            settle(cloud.member, low, high, n_groups, groups)
             n_groups += 1
             control[0] += load
-            continue
-        # the larger half goes below the smaller one
-        left, right = depth, depth + 1
-        if middle - low < high - middle:
-            left, right = right, left
-        stack[left, 0], stack[left, 1], stack[left, 2] = low, middle, left_load
-        stack[right, 0], stack[right, 1], stack[right, 2] = middle, high, load - left_load
-        stack[left, 3], stack[right, 3] = turn, turn
-        for v in range(desk.left.size):
-            totals[left, v] = desk.left[v]
-            totals[right, v] = desk.right[v]
-        depth += 2
+        else:
+            put_halves(cloud, middle, left_load, axis, depth, desk)
+            depth += 2
     return n_groups
 
 
 @inner
-def _rank_axes(
+def settle(member: Codes, low: Whole, high: Whole, group: int, groups: Codes) -> None:
+    """Make a segment a group."""
+    for i in range(low, high):
+        groups[member[i]] = group
+
+
+@inner
+def put_halves(
+    cloud: Cloud, middle: Whole, left_load: Whole, axis: Whole, depth: int, desk: Desk
+) -> None:
+    """Put the halves of a segment on the stack, the larger one below the smaller one."""
+    stack, totals = desk.stack, desk.totals
+    low, high, load = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+    left, right = depth, depth + 1
+    if middle - low < high - middle:
+        left, right = right, left
+    stack[left, 0], stack[left, 1], stack[left, 2] = low, middle, left_load
+    stack[right, 0], stack[right, 1], stack[right, 2] = middle, high, load - left_load
+    turn = (axis + 1) % cloud.codes.shape[1]
+    stack[left, 3], stack[right, 3] = turn, turn
+    for v in range(desk.left.size):
+        totals[left, v] = desk.left[v]
+        totals[right, v] = desk.right[v]
+
+
+@inner
+def rank_axes(
     cloud: Cloud, axes: Axes, aim: Aim, low: Whole, high: Whole, turn: Whole, desk: Desk
 ) -> int:
     """The axes worth cutting, in the order to try them; fills their first and last codes."""
@@ -189,7 +203,7 @@ def _rank_axes(
 
 @inner
 def _width(
-    codes: Codes, axes: Axes, j: int, bounds: Codes, low: Whole, high: Whole, stamps: Flags
+    codes: Codes, axes: Axes, j: Whole, bounds: Codes, low: Whole, high: Whole, stamps: Flags
 ) -> float:
     """Share of the domain that a segment spans along an axis."""
     if not axes.is_set[j]:
@@ -208,10 +222,10 @@ def _width(
 
 
 @inner
-def _cut_axis(
+def cut_axis(
     cloud: Cloud,
     is_set: bool,
-    j: int,
+    j: Whole,
     aim: Aim,
     low: Whole,
     high: Whole,
@@ -251,16 +265,16 @@ def _cut_axis(
             cut, left = _most_even_cut(cloud, j, aim, low, high, load, total, n_present, desk)
         if left < aim.least or load - left < aim.least:
             continue
-        middle = _move(cloud, j, low, high, cut, quota, desk.ranks)
-        if not aim.sensitive or _halves_pass(
-            cloud, aim, low, middle, high, left, load, total, desk
-        ):
+        middle = move(cloud, j, low, high, cut, quota, desk.ranks)
+        if not aim.sensitive or halves_pass(cloud, aim, low, middle, high, left, load, total, desk):
             return middle, left
     return np.int64(-1), np.int64(0)
 
 
 @inner
-def _rank_values(cloud: Cloud, is_set: bool, j: int, low: Whole, high: Whole, desk: Desk) -> Whole:
+def _rank_values(
+    cloud: Cloud, is_set: bool, j: Whole, low: Whole, high: Whole, desk: Desk
+) -> Whole:
     """Count the values present along an axis and rank them; how many there are."""
     codes, weights = cloud.codes, cloud.weights
     first, last = desk.bounds[j, 0], desk.bounds[j, 1]
@@ -314,8 +328,8 @@ def _sort(keys: Counts, n: Whole) -> None:
 
 
 @inner
-def _move(
-    cloud: Cloud, j: int, low: Whole, high: Whole, cut: Whole, quota: Whole, ranks: Codes
+def move(
+    cloud: Cloud, j: Whole, low: Whole, high: Whole, cut: Whole, quota: Whole, ranks: Codes
 ) -> Whole:
     """Bring values of rank <= cut, and ``quota`` points of the next rank, to the left."""
     codes, weights, member = cloud.codes, cloud.weights, cloud.member
@@ -348,7 +362,7 @@ def _move(
 
 
 @inner
-def _halves_pass(
+def halves_pass(
     cloud: Cloud,
     aim: Aim,
     low: Whole,
@@ -388,7 +402,7 @@ def _both_pass(aim: Aim, left: Whole, load: Whole, desk: Desk) -> bool:
 @inner
 def _most_even_cut(
     cloud: Cloud,
-    j: int,
+    j: Whole,
     aim: Aim,
     low: Whole,
     high: Whole,

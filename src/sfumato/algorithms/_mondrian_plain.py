@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.algorithms._mondrian_kernel import Axes
+from sfumato.algorithms._workload_kernel import Asked
+from sfumato.algorithms._workload_plain import serving_cuts
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.histograms import Histograms
@@ -27,6 +29,7 @@ def cut_all_plain(
     relaxed: bool,
     choose: str,
     cuts: str,
+    asked: Asked | None,
 ) -> Codes:
     """The group of every point."""
     judge = _Judge(points, table, needs)
@@ -35,15 +38,16 @@ def cut_all_plain(
     stack = [(np.arange(len(points.weights), dtype=np.int32), 0)]
     while stack:
         region, turn = stack.pop()
-        for axis in _dimensions(points, axes, region, turn, relaxed, choose):
-            halves = _cut(points, axes, region, axis, judge, relaxed, cuts)
-            if halves is not None:
-                next_turn = (axis + 1) % len(axes.sizes)
-                stack += [(halves[1], next_turn), (halves[0], next_turn)]
-                break
-        else:
+        dimensions = _dimensions(points, axes, region, turn, relaxed, choose)
+        cut = None if asked is None else _serving_cut(points, axes, region, asked, judge)
+        cut = cut or _usual_cut(points, axes, region, dimensions, judge, relaxed, cuts)
+        if cut is None:
             groups[region] = n_groups
             n_groups += 1
+        else:
+            axis, left, right = cut
+            next_turn = (axis + 1) % len(axes.sizes)
+            stack += [(right, next_turn), (left, next_turn)]
     return groups
 
 
@@ -97,19 +101,30 @@ def _width(points: Points, axes: Axes, region: Codes, axis: int) -> float:
     return float(at[codes.max()] - at[codes.min()])
 
 
-def _cut(
+def _serving_cut(
+    points: Points, axes: Axes, region: Codes, asked: Asked, judge: _Judge
+) -> tuple[int, Codes, Codes] | None:
+    """The allowable cut that serves a workload most."""
+    for axis, left in serving_cuts(points, axes, region, asked):
+        if judge.passes(region[left], region[~left]):
+            return axis, region[left], region[~left]
+    return None
+
+
+def _usual_cut(
     points: Points,
     axes: Axes,
     region: Codes,
-    axis: int,
+    dimensions: list[int],
     judge: _Judge,
     relaxed: bool,
     cuts: str,
-) -> tuple[Codes, Codes] | None:
-    """The first allowable cut along a dimension."""
-    for left in _candidates(points, axes, region, axis, relaxed, cuts):
-        if judge.passes(region[left], region[~left]):
-            return region[left], region[~left]
+) -> tuple[int, Codes, Codes] | None:
+    """The first allowable cut along the first dimension that has one."""
+    for axis in dimensions:
+        for left in _candidates(points, axes, region, axis, relaxed, cuts):
+            if judge.passes(region[left], region[~left]):
+                return axis, region[left], region[~left]
     return None
 
 

@@ -37,6 +37,16 @@ class Partitioner(Protocol):
 
 
 def describe(algorithm: Partitioner) -> dict[str, Any]:
-    """Name and options, as written in release.json."""
-    options = {field.name: getattr(algorithm, field.name) for field in fields(algorithm)}  # type: ignore[arg-type]
+    """Name and options, as written in release.json.
+
+    Options that ``repr`` leaves out are the owner's own business: queries may tell what is in the
+    data. Of a workload only its size is stated.
+    """
+    options = {
+        field.name: getattr(algorithm, field.name)
+        for field in fields(algorithm)  # type: ignore[arg-type]
+        if field.repr
+    }
+    if workload := getattr(algorithm, "workload", ()):
+        options["workload"] = len(workload)
     return {"name": algorithm.name, **options}

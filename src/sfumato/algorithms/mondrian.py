@@ -20,25 +20,33 @@ A cut is allowable when both halves satisfy the model. Where the paper is silent
 - Relaxed (section 3): rows that tie at the median are dealt out so that the halves are even; under
   k-anonymity every group then has k to 2k-1 rows. Which of the tied rows go where is random.
 
+With a ``workload`` a region is cut where that serves the queries most (workload_cuts.py), and as
+above once no allowable cut serves any. What nobody asks for is cut last, and other questions are
+then answered less well, so a workload should hold all that is going to be asked.
+
 Cost: O(v log v) for v different vectors, after one pass that finds them; d dimensions multiply it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from sfumato.algorithms._mondrian_kernel import Aim, Axes, Cloud, cut_all, new_desk
 from sfumato.algorithms._mondrian_plain import cut_all_plain
+from sfumato.algorithms._workload_kernel import Asked, cut_all_serving, new_tray
 from sfumato.algorithms.base import Progress
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.points import Points
+from sfumato.algorithms.workload_cuts import asked_of, require_workload
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.compiled import announce, watch
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
+from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
 from sfumato.models._rules import SIZE
@@ -54,13 +62,19 @@ _WATCHED = 200_000  # rows from which a run is long enough to be watched
 
 @dataclass(frozen=True, slots=True)
 class Mondrian:
-    """Recursive median cuts; ``relaxed`` may divide rows with equal values."""
+    """Recursive median cuts; ``relaxed`` may divide rows with equal values.
+
+    Cuts that serve the queries of a ``workload`` come first; ``weights`` say how much each of them
+    matters, 1 by default. A release states only how many queries there were.
+    """
 
     name: ClassVar[str] = "mondrian"
     form: ClassVar[str] = "generalized"
     relaxed: bool = False
     choose: Literal["widest", "round-robin"] = "widest"
     cuts: Literal["all", "median"] = "all"
+    workload: Sequence[Query] = field(default=(), repr=False)
+    weights: Sequence[float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse options that do not exist."""
@@ -72,6 +86,10 @@ class Mondrian:
             raise ParameterError(
                 f"cuts must be 'all' or 'median', not {self.cuts!r}", parameter="cuts"
             )
+        object.__setattr__(self, "workload", tuple(self.workload))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", tuple(map(float, self.weights)))
+        require_workload(self.workload, self.weights)
 
     def partition(
         self,
@@ -82,54 +100,64 @@ class Mondrian:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         require_feasible(needs, table)
-        table = coarsened(table, needs)
-        rules = compile_rules(needs, table)
+        coarse = coarsened(table, needs)
+        rules = compile_rules(needs, coarse)
         offsets = rules.offsets if rules else {}
         if self.relaxed:
             order = randomness.permutation(table.n_rows).astype(np.int32)
-            points = Points.every_row(table, offsets, order)
+            points = Points.every_row(coarse, offsets, order)
         else:
-            points = Points.distinct(table, offsets)
+            points = Points.distinct(coarse, offsets)
+        axes = _axes(table)
+        asked = None
+        if self.workload:
+            asked = asked_of(self.workload, self.weights, table, points, axes)
         if rules is None:
             groups = cut_all_plain(
-                points, _axes(table), table, needs, self.relaxed, self.choose, self.cuts
+                points, axes, coarse, needs, self.relaxed, self.choose, self.cuts, asked
             )
         else:
-            groups = self._compiled(points, table, rules, progress)
+            groups = self._compiled(points, axes, rules, asked, progress)
         return Partition.of(groups[points.point_of_row])
 
     def _compiled(
-        self, points: Points, table: Microdata, rules: CompiledRules, progress: Progress | None
+        self,
+        points: Points,
+        axes: Axes,
+        rules: CompiledRules,
+        asked: Asked | None,
+        progress: Progress | None,
     ) -> Codes:
         """The group of every point, from the kernel."""
-        n_points = len(points.weights)
+        n_points, n_rows = len(points.weights), len(points.point_of_row)
         member = np.arange(n_points, dtype=np.int32)
         cloud = Cloud(
             points.codes, points.weights, member, points.starts, points.values, points.counts
         )
         aim = Aim(
             rules.rules,
-            rules.whole_counts / table.n_rows,
+            rules.whole_counts / n_rows,
             rules.least,
             bool((rules.rules[:, 0] != SIZE).any()),
             self.relaxed,
             self.choose == "round-robin",
             self.cuts == "all",
         )
-        axes = _axes(table)
         desk = new_desk(n_points, axes.sizes, len(rules.whole_counts))
-        desk.stack[0] = 0, n_points, table.n_rows, 0
+        desk.stack[0] = 0, n_points, n_rows, 0
         desk.totals[0] = rules.whole_counts
         groups = np.empty(n_points, np.int32)
 
         def run(control: Counts) -> int:
-            return cut_all(cloud, axes, aim, desk, groups, control)
+            if asked is None:
+                return cut_all(cloud, axes, aim, desk, groups, control)
+            return cut_all_serving(cloud, axes, aim, asked, desk, new_tray(asked), groups, control)
 
-        announce(cut_all)
-        if table.n_rows < _WATCHED:
+        announce(cut_all if asked is None else cut_all_serving)
+        if n_rows < _WATCHED:
             run(np.zeros(2, np.int64))
         else:
-            watch(run, table.n_rows, progress)
+            watch(run, n_rows, progress)
         return groups
 
 

@@ -22,7 +22,9 @@ _COMMANDS = {
     "inspect": "Guess roles, show the risk and what could be promised.",
     "publish": "Publish a table under a privacy model.",
     "verify": "Check a release's promise from its files alone.",
+    "query": "Ask a release in SQL: estimates and bounds.",
     "breach": "What an attacker may learn about a person.",
+    "evaluate": "Measure what a release is still good for; write a report.",
     "demo": "Everything on a bundled table, in seconds.",
     "reproduce": "Run the experiments of a paper again.",
 }

@@ -56,7 +56,7 @@ class Attribute:
         """Where each value lies on its axis: its number, or its rank in a categorical order."""
         if self.kind is Kind.CATEGORICAL:
             return np.arange(len(self.values), dtype=np.float64)
-        return _as_floats(self.values)
+        return as_floats(self.values)
 
     @property
     def coordinates(self) -> Floats:
@@ -105,6 +105,16 @@ def encode(
     if np.array_equal(codes_of, np.arange(attribute.size)):
         return attribute, places.astype(narrow)  # found in order, and none is missing
     return attribute, np.append(codes_of, attribute.missing_code).astype(narrow)[places]
+
+
+def as_floats(values: pa.Array) -> Floats:
+    """Numbers as they are; dates and times as how many of their units passed since 1970."""
+    if pa.types.is_temporal(values.type):
+        width = pa.int32() if values.type.bit_width == 32 else pa.int64()
+        values = values.cast(width)
+    # not safe: whole numbers beyond 2**53, such as nanoseconds, are rounded
+    floats: Floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return floats
 
 
 def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
@@ -172,15 +182,6 @@ def _kind(name: str, domain: pa.Array, declared: Kind | None) -> Kind:
             column=name,
         )
     return Kind.CATEGORICAL
-
-
-def _as_floats(values: pa.Array) -> Floats:
-    if pa.types.is_temporal(values.type):
-        width = pa.int32() if values.type.bit_width == 32 else pa.int64()
-        values = values.cast(width)
-    # not safe: whole numbers beyond 2**53, such as nanoseconds, are rounded
-    floats: Floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return floats
 
 
 def _ordered_domain(

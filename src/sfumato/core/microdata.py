@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Codes, Counts, Ints
+from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.binning import binned
 from sfumato.core.schema import Declaration, Schema
@@ -18,8 +19,8 @@ from sfumato.core.threads import in_threads
 from sfumato.errors import DataError, SchemaError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Microdata:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Microdata(Askable):
     """A table under a schema. Identifiers are checked for and left behind.
 
     ``attributes`` and ``codes`` hold the quasi-identifiers and the sensitive columns;

@@ -1,1 +1,1 @@
-"""Questions about a table, and answers from what is published of it."""
+"""Questions about a table: their text, their meaning, and workloads of them."""

@@ -1,18 +1,18 @@
-"""Query workloads of the papers, and their files: one query per line, as JSON."""
+"""Random COUNT queries as the papers ask them; workload_files reads and writes such lists."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
-from sfumato.errors import DataError, ParameterError, SchemaError
-from sfumato.queries.count import CountQuery
+from sfumato.core.predicates import Predicate, between, one_of
+from sfumato.core.query import Query
+from sfumato.errors import ParameterError, SchemaError
 
 
 def anatomy_workload(
@@ -23,7 +23,7 @@ def anatomy_workload(
     selectivity: float = 0.05,
     sensitive: str | None = None,
     seed: int | None = None,
-) -> tuple[CountQuery, ...]:
+) -> tuple[Query, ...]:
     """Random COUNT queries as in section 6.1 of "Anatomy" (Xiao, Tao, VLDB 2006).
 
     Each names qd (``dimensionality``) random quasi-identifiers and the sensitive attribute, and
@@ -31,7 +31,9 @@ def anatomy_workload(
     the share of rows that would satisfy it if all values were equally frequent and independent.
     Missing is a value.
     """
-    _require_parameters(table, queries, dimensionality, selectivity)
+    _require_queries(queries)
+    _require_dimensionality(dimensionality, table)
+    _require_share("selectivity", selectivity)
     asked = _sensitive(table, sensitive)
     random = np.random.default_rng(seed)
     domains = {attribute.name: _values(attribute) for attribute in (*table.quasi, asked)}
@@ -39,46 +41,101 @@ def anatomy_workload(
 
     def wanted(name: str) -> list[Any]:
         domain = domains[name]
-        return [domain[code] for code in random.permutation(len(domain))[: _wanted(domain, share)]]
+        return [domain[code] for code in random.permutation(len(domain))[: _upper(domain, share)]]
 
-    def query() -> CountQuery:
-        chosen = random.permutation(len(table.quasi))[:dimensionality]
-        names = [table.quasi[place].name for place in sorted(chosen)]
-        return CountQuery({name: wanted(name) for name in (*names, asked.name)})
+    def query() -> Query:
+        names = _chosen(table, dimensionality, random)
+        return Query({name: wanted(name) for name in (*names, asked.name)})
 
     return tuple(query() for _ in range(queries))
 
 
-def write_workload(queries: Iterable[CountQuery], path: str | Path) -> Path:
-    """Write queries, one line of JSON each."""
-    target = Path(path)
-    with target.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{query.to_json()}\n" for query in queries)
-    return target
+def dynamic_workload(
+    table: Microdata,
+    *,
+    queries: int = 2000,
+    dimensionality: int = 2,
+    length: float = 0.06,
+    sensitive: str | None = None,
+    seed: int | None = None,
+) -> tuple[Query, ...]:
+    """Random COUNT queries as in section 9 of "Dynamic Anonymization" (Xiao, Tao, SIGMOD 2008).
+
+    Each names lambda (``dimensionality``) random quasi-identifiers and the sensitive attribute, and
+    wants an interval of ceil(ql * |A|) neighbouring values of each (ql is ``length``), all places
+    being equally likely. Values without an order are neighbours in the order of their codes. |A|
+    counts the values that occur or are declared; missing lies in no interval.
+    """
+    _require_queries(queries)
+    _require_dimensionality(dimensionality, table)
+    _require_share("length", length)
+    asked = _sensitive(table, sensitive)
+    random = np.random.default_rng(seed)
+    lines = {attribute.name: _Line(attribute) for attribute in (*table.quasi, asked)}
+    lengths = {name: _upper(line.values, length) for name, line in lines.items()}
+
+    def query() -> Query:
+        names = (*_chosen(table, dimensionality, random), asked.name)
+        return Query({name: lines[name].interval(lengths[name], random) for name in names})
+
+    return tuple(query() for _ in range(queries))
 
 
-def read_workload(path: str | Path) -> tuple[CountQuery, ...]:
-    """Read queries; empty lines are skipped."""
-    source = Path(path)
-    if not source.is_file():
-        raise DataError(f"no workload file {source}", source=str(source))
-    queries = []
-    with source.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                queries.append(CountQuery.from_json(line))
-            except DataError as error:
-                raise DataError(f"{source}, line {number}: {error}", source=str(source)) from error
-    return tuple(queries)
+def range_workload(
+    table: Microdata,
+    *,
+    queries: int = 100,
+    share: float = 0.10,
+    attributes: Sequence[str] | None = None,
+    seed: int | None = None,
+) -> tuple[Query, ...]:
+    """Random boxes as in section 5 of "k-join-anonymity" (Sacharidis, Mouratidis, Papadias).
+
+    Each query spans |R| (``share``) of the space of d quasi-identifiers, all of them by default,
+    and asks nothing of sensitive ones. The paper does not say how; here all sides are equally long
+    relative to their domains: ``share ** (1 / d)`` of an attribute's values, rounded to the nearest
+    number but at least one, and neighbours as in ``dynamic_workload``.
+    """
+    _require_queries(queries)
+    _require_share("share", share)
+    names = _named(table, attributes)
+    random = np.random.default_rng(seed)
+    side = share ** (1 / len(names))
+    lines = {name: _Line(table.attributes[name]) for name in names}
+    lengths = {name: max(1, math.floor(len(lines[name].values) * side + 0.5)) for name in names}
+
+    def query() -> Query:
+        return Query({name: lines[name].interval(lengths[name], random) for name in names})
+
+    return tuple(query() for _ in range(queries))
+
+
+class _Line:
+    """An attribute's values side by side."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.values: list[Any] = attribute.values.to_pylist()
+        self.ordered = attribute.ordered
+
+    def interval(self, length: int, random: np.random.Generator) -> Predicate:
+        """So many neighbours, at a random place; nothing of a column that is all missing."""
+        last = len(self.values) - length
+        first = int(random.integers(last, endpoint=True)) if last > 0 else 0
+        wanted = self.values[first : first + length]
+        return between(wanted[0], wanted[-1]) if self.ordered and wanted else one_of(wanted)
+
+
+def _chosen(table: Microdata, number: int, random: np.random.Generator) -> list[str]:
+    """Random quasi-identifiers, in schema order."""
+    places = random.permutation(len(table.quasi))[:number]
+    return [table.quasi[place].name for place in sorted(places)]
 
 
 def _values(attribute: Attribute) -> list[Any]:
     return [*attribute.values.to_pylist(), *([None] if attribute.has_missing else [])]
 
 
-def _wanted(domain: list[Any], share: float) -> int:
+def _upper(domain: Sequence[Any], share: float) -> int:
     # the root of a power may come out a hair too large, and would then be rounded up
     return math.ceil(len(domain) * share - 1e-9)
 
@@ -94,11 +151,25 @@ def _sensitive(table: Microdata, name: str | None) -> Attribute:
     raise ParameterError(f"name one of {', '.join(names)}: sensitive=...", parameter="sensitive")
 
 
-def _require_parameters(
-    table: Microdata, queries: int, dimensionality: int, selectivity: float
-) -> None:
+def _named(table: Microdata, attributes: Sequence[str] | None) -> tuple[str, ...]:
+    known: Mapping[str, Attribute] = {attribute.name: attribute for attribute in table.quasi}
+    names = tuple(known) if attributes is None else tuple(attributes)
+    strangers = [name for name in names if name not in known]
+    if strangers or not names:
+        raise ParameterError(
+            f"attributes must name some of the quasi-identifiers {', '.join(known)}"
+            + (f", not {strangers[0]!r}" if strangers else ""),
+            parameter="attributes",
+        )
+    return names
+
+
+def _require_queries(queries: int) -> None:
     if queries < 0:
         raise ParameterError(f"queries must be 0 or more, not {queries}", parameter="queries")
+
+
+def _require_dimensionality(dimensionality: int, table: Microdata) -> None:
     most = len(table.quasi)
     if not 1 <= dimensionality <= most:
         raise ParameterError(
@@ -106,8 +177,10 @@ def _require_parameters(
             f"not {dimensionality}",
             parameter="dimensionality",
         )
-    if not 0 < selectivity <= 1:
+
+
+def _require_share(parameter: str, share: float) -> None:
+    if not 0 < share <= 1:
         raise ParameterError(
-            f"selectivity is a share above 0 and up to 1, not {selectivity}",
-            parameter="selectivity",
+            f"{parameter} is a share above 0 and up to 1, not {share}", parameter=parameter
         )

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from sfumato.core.askable import Askable
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -35,8 +36,8 @@ GROUP, COUNT = "group_id", "count"
 _JOINED_ROWS = 65_536
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AnatomizedTables:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class AnatomizedTables(Askable):
     """The QIT, one ST per sensitive attribute, and the manifest that explains them."""
 
     kind: ClassVar[str] = "anatomized"

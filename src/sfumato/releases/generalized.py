@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Codes
+from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes
 from sfumato.core.microdata import Microdata
@@ -32,8 +33,8 @@ from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 STEM = "generalized"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GeneralizedTable:
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class GeneralizedTable(Askable):
     """Published rows, with the manifest that explains them.
 
     ``groups`` holds the quasi-identifying columns once per group, ``group_of_row`` leads each row

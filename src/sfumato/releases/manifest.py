@@ -29,7 +29,8 @@ class PublishedColumn:
     """How one attribute of the microdata appears.
 
     ``form`` is range, set, label or text for a generalized quasi-identifier and value for
-    everything published as it is; ``columns`` are the names of its columns in the table.
+    everything published as it is; ``columns`` are the names of its columns in the table. The ends
+    of ``tight`` ranges are values of the group, not only around them.
     """
 
     name: str
@@ -39,6 +40,7 @@ class PublishedColumn:
     kind: str | None = None
     order: tuple[Any, ...] | None = None
     taxonomy: Mapping[str, Any] | None = None
+    tight: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def describe_column(
         kind=attribute.kind,
         order=tuple(attribute.values.to_pylist()) if declared and tree is None else None,
         taxonomy=tree.to_nested() if tree is not None else None,
+        tight=True if form == "range" else None,
     )
 
 
@@ -149,4 +152,5 @@ def _column(stated: Mapping[str, Any]) -> PublishedColumn:
         kind=stated.get("kind"),
         order=as_tuple(stated.get("order")),
         taxonomy=stated.get("taxonomy"),
+        tight=stated.get("tight"),
     )

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sfumato.algorithms._mondrian_kernel import (
     Cloud,
     Desk,
-    _move,
     _rank_values,
     _sort,
+    move,
     new_desk,
 )
 from sfumato.core.arrays import Codes
@@ -22,8 +22,8 @@ DOMAIN = 500
 
 # inner kernels have no way in from Python; these do
 sort: Any = numba.njit(lambda keys, n: _sort(keys, n))
-move: Any = numba.njit(
-    lambda cloud, j, low, high, cut, quota, ranks: _move(cloud, j, low, high, cut, quota, ranks)
+move_points: Any = numba.njit(
+    lambda cloud, j, low, high, cut, quota, ranks: move(cloud, j, low, high, cut, quota, ranks)
 )
 rank_values: Any = numba.njit(
     lambda cloud, is_set, j, low, high, desk: _rank_values(cloud, is_set, j, low, high, desk)
@@ -96,7 +96,7 @@ def test_move(codes: list[int], cut: int, quota: int) -> None:
     next_rank = sum(ranks[code] == cut + 1 for code in codes)
     quota = min(quota, next_rank)
     cloud = cloud_of(codes, list(range(1, len(codes) + 1)))
-    middle = int(move(cloud, 0, 0, len(codes), cut, quota, ranks))
+    middle = int(move_points(cloud, 0, 0, len(codes), cut, quota, ranks))
     moved = [int(ranks[code]) for code in cloud.codes[:, 0]]
     expected = sum(ranks[code] <= cut for code in codes) + quota
     assert middle == expected
@@ -111,5 +111,5 @@ def test_move(codes: list[int], cut: int, quota: int) -> None:
 def test_move_leaves_the_rest_of_the_cloud_alone() -> None:
     cloud = cloud_of([4, 3, 2, 1, 0, 4, 3])
     ranks = np.arange(5, dtype=np.int32)
-    assert move(cloud, 0, 2, 5, 1, 0, ranks) == 4
+    assert move_points(cloud, 0, 2, 5, 1, 0, ranks) == 4
     assert cloud.member[[0, 1, 5, 6]].tolist() == [0, 1, 5, 6]

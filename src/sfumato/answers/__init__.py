@@ -1,0 +1,1 @@
+"""Answers: what a release, or the table itself, says to a question."""

@@ -1,0 +1,198 @@
+"""The compiled loops behind the answers; rows.py and choices.py say what they are about.
+
+Codes and places are unsigned: a signed index costs a test for negative numbers at every look.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.answers.arrays import Marks
+from sfumato.core.arrays import Counts, Flags, Floats, HalfWords, Words
+from sfumato.core.compiled import inner, kernel
+
+
+@kernel
+def tally(
+    starts: Words,
+    columns: HalfWords,
+    active: Counts,
+    marks: Marks,
+    places: Counts,
+    counts: HalfWords,
+    among: Flags,
+) -> Counts:
+    """How many rows of each group are marked in every active column.
+
+    Group g has the cells ``starts[g]`` to ``starts[g + 1]``; cell i is marked in column j when
+    ``marks[places[j] + columns[j, i]]`` is 1, and stands for ``counts[i]`` rows, or for one where
+    ``counts`` is empty. Groups that are not ``among`` the wanted ones are not looked at.
+    """
+    found = np.zeros(starts.size - 1, np.int64)
+    one, two = active[0], active[min(1, active.size - 1)]
+    codes_1, marks_1 = columns[one], marks[places[one] :]
+    codes_2, marks_2 = columns[two], marks[places[two] :]
+    for g in range(found.size):
+        if not among[g]:
+            continue
+        begin, end = starts[g], starts[g + 1]
+        if counts.size or active.size > 2:
+            found[g] = _many(columns, active, marks, places, counts, begin, end)
+        elif active.size == 1:
+            found[g] = _one(codes_1, marks_1, begin, end)
+        else:
+            found[g] = _two(codes_1, marks_1, codes_2, marks_2, begin, end)
+    return found
+
+
+@kernel
+def mark_cells(
+    starts: Words,
+    columns: HalfWords,
+    active: Counts,
+    marks: Marks,
+    places: Counts,
+    among: Flags,
+) -> Flags:
+    """Which cells are marked in every active column, and in a group that is among the wanted."""
+    found = np.zeros(columns.shape[1], np.bool_)
+    for g in range(starts.size - 1):
+        if among[g]:
+            for i in range(starts[g], starts[g + 1]):
+                found[i] = _hit(columns, active, marks, places, i) != 0
+    return found
+
+
+@kernel
+def tally_by(
+    starts: Words,
+    columns: HalfWords,
+    active: Counts,
+    marks: Marks,
+    places: Counts,
+    counts: HalfWords,
+    key: HalfWords,
+    stride: int,
+    n_keys: int,
+    share: Floats,
+    lack: Counts,
+    cap: Counts,
+) -> tuple[Floats, Counts, Counts]:
+    """Expected, fewest and most rows per key value, summed over groups; see scope.py.
+
+    A cell's key is ``key[i] // stride % n_keys``.
+    """
+    expected = np.zeros(n_keys, np.float64)
+    fewest, most = np.zeros(n_keys, np.int64), np.zeros(n_keys, np.int64)
+    seen, touched = np.zeros(n_keys, np.int64), np.zeros(n_keys, np.int64)
+    step, size = np.uint32(stride), np.uint32(n_keys)
+    for g in range(starts.size - 1):
+        if cap[g] == 0:
+            continue
+        n_touched = 0
+        for i in range(starts[g], starts[g + 1]):
+            if _hit(columns, active, marks, places, i) == 0:
+                continue
+            k = np.int64(key[i] // step % size)
+            if seen[k] == 0:
+                touched[n_touched] = k
+                n_touched += 1
+            seen[k] += counts[i] if counts.size else 1
+        for t in range(n_touched):
+            k = touched[t]
+            expected[k] += share[g] * seen[k]
+            fewest[k] += max(0, seen[k] - lack[g])
+            most[k] += min(seen[k], cap[g])
+            seen[k] = 0
+    return expected, fewest, most
+
+
+@kernel
+def largest_sum(
+    values: Floats, counts: Counts, starts: Counts, least: Counts, most: Counts, pivot: float
+) -> tuple[float, int]:
+    """Sum and number of the rows chosen so that the sum of (value - pivot) is largest.
+
+    Cluster c has the entries ``starts[c]`` to ``starts[c + 1]``, values ascending, ``counts`` rows
+    each, of which at least ``least[c]`` and at most ``most[c]`` are chosen.
+    """
+    total, chosen = 0.0, 0
+    for c in range(starts.size - 1):
+        forced, free = least[c], most[c] - least[c]
+        for i in range(starts[c + 1] - 1, starts[c] - 1, -1):
+            taken = min(counts[i], forced)
+            forced -= taken
+            if values[i] > pivot:
+                more = min(counts[i] - taken, free)
+                free -= more
+                taken += more
+            elif forced == 0 and taken == 0:
+                break
+            total += values[i] * taken
+            chosen += taken
+    return total, chosen
+
+
+@kernel
+def forced_minimum(values: Floats, counts: Counts, starts: Counts, least: Counts) -> float:
+    """The largest value that the smallest chosen one can have; infinite where none is forced."""
+    found = np.inf
+    for c in range(starts.size - 1):
+        forced = least[c]
+        i = starts[c + 1] - 1
+        while forced > 0:
+            forced -= counts[i]
+            if forced <= 0:
+                found = min(found, values[i])
+            i -= 1
+    return found
+
+
+@inner
+def _hit(columns: HalfWords, active: Counts, marks: Marks, places: Counts, i: int) -> np.uint64:
+    hit = np.uint64(1)
+    for k in range(active.size):
+        j = active[k]
+        hit &= np.uint64(marks[np.uint64(places[j]) + np.uint64(columns[j, i])])
+    return hit
+
+
+@inner
+def _one(codes: HalfWords, marks: Marks, begin: np.uint64, end: np.uint64) -> np.uint64:
+    found = np.uint64(0)
+    for i in range(begin, end):
+        found += np.uint64(marks[codes[i]])
+    return found
+
+
+@inner
+def _two(
+    codes_1: HalfWords,
+    marks_1: Marks,
+    codes_2: HalfWords,
+    marks_2: Marks,
+    begin: np.uint64,
+    end: np.uint64,
+) -> np.uint64:
+    found = np.uint64(0)
+    # products, not branches: which rows are marked cannot be foretold
+    for i in range(begin, end):
+        found += np.uint64(marks_1[codes_1[i]] & marks_2[codes_2[i]])
+    return found
+
+
+@inner
+def _many(
+    columns: HalfWords,
+    active: Counts,
+    marks: Marks,
+    places: Counts,
+    counts: HalfWords,
+    begin: np.uint64,
+    end: np.uint64,
+) -> np.uint64:
+    found = np.uint64(0)
+    for i in range(begin, end):
+        hit = _hit(columns, active, marks, places, i)
+        found += hit * np.uint64(counts[i]) if counts.size else hit
+    return found

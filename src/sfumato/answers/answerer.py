@@ -1,0 +1,35 @@
+"""What every source of answers can do; one file per kind of source does it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sfumato.answers.choices import Choices
+from sfumato.answers.packing import Where
+from sfumato.answers.rows import KeyCounts
+from sfumato.answers.scope import Found
+from sfumato.core.query import Function
+from sfumato.queries.columns import Catalog
+
+
+class Answerer(Protocol):
+    """A release, or a table, prepared once and asked often."""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The columns that can be asked about."""
+        ...
+
+    def find(self, where: Where) -> Found:
+        """Rows that satisfy all conditions, group by group."""
+        ...
+
+    def counts_by(self, where: Where, name: str) -> KeyCounts:
+        """The same for every value of an attribute."""
+        ...
+
+    def choices(self, where: Where, name: str, function: Function) -> Choices:
+        """What is known, for a function's purpose, of the values of an attribute in the rows that
+        satisfy all conditions. The condition that it is not missing is among them.
+        """
+        ...

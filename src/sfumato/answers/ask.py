@@ -1,0 +1,135 @@
+"""Questions in, answers out: the way from text to a Result, for every kind of source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.answers.aggregates import aggregated
+from sfumato.answers.anatomized import GroupedTables
+from sfumato.answers.answerer import Answerer
+from sfumato.answers.generalized import Boxed
+from sfumato.answers.groups import groups_of
+from sfumato.answers.packing import Where
+from sfumato.answers.scope import Counted
+from sfumato.core.answer import Answer, CountAnswers, Result
+from sfumato.core.askable import Askable
+from sfumato.core.microdata import Microdata
+from sfumato.core.query import COUNT, Aggregate, Query
+from sfumato.errors import QueryRefused
+from sfumato.queries.binding import NOT_MISSING, BoundQuery, bind
+from sfumato.queries.sql import parse, parse_condition
+from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.generalized import GeneralizedTable
+
+# One line per kind of source: how it is prepared for questions.
+_KINDS: dict[type[Askable], Callable[[Any], Answerer]] = {
+    Microdata: GroupedTables.of_microdata,
+    AnatomizedTables: GroupedTables.of_release,
+    GeneralizedTable: Boxed.of_release,
+}
+_prepared: WeakKeyDictionary[Askable, Answerer] = WeakKeyDictionary()
+
+
+def answerer(source: Askable) -> Answerer:
+    """A release, or, for its owner, a table, prepared for questions when the first one comes."""
+    if source not in _prepared:
+        if type(source) not in _KINDS:
+            raise TypeError(f"a {type(source).__name__} cannot be asked")
+        _prepared[source] = _KINDS[type(source)](source)
+    return _prepared[source]
+
+
+def count(source: Askable, where: str | Query) -> Answer:
+    """How many rows satisfy a condition."""
+    query = parse_condition(where) if isinstance(where, str) else where
+    if query.by or query.select != (COUNT,):
+        raise QueryRefused("count answers how many rows; use query for the rest", clause="SELECT")
+    asked = answerer(source)
+    return _counted(asked.find(bind(query, asked.catalog).where).counted())
+
+
+def counts(source: Askable, queries: Iterable[str | Query]) -> CountAnswers:
+    """The counts of many queries."""
+    asked = answerer(source)
+    found = [asked.find(bound.where).counted() for bound in bound_all(asked, queries)]
+    estimate, lo, hi = np.array(found, np.float64).reshape(-1, 3).T
+    return CountAnswers(estimate, lo.astype(np.int64), hi.astype(np.int64))
+
+
+def bound_all(asked: Answerer, queries: Iterable[str | Query]) -> Iterator[BoundQuery]:
+    """Queries, as texts or objects, joined with the columns they are about."""
+    for query in queries:
+        yield bind(parse(query) if isinstance(query, str) else query, asked.catalog)
+
+
+def answer(source: Askable, query: str | Query) -> Result:
+    """Answer a whole query."""
+    asked = answerer(source)
+    question = parse(query) if isinstance(query, str) else query
+    bound = bind(question, asked.catalog)
+    with _placing(question):
+        groups = groups_of(asked, bound)
+        answers = tuple(
+            tuple(
+                _answer(asked, group.where, aggregate, group.counted) for aggregate in bound.select
+            )
+            for group in groups
+        )
+    return Result(
+        by=bound.by,
+        names=tuple(aggregate.name for aggregate in bound.select),
+        keys=tuple(group.key for group in groups),
+        answers=answers,
+        types=_types(asked, bound, answers),
+    )
+
+
+@contextmanager
+def _placing(query: Query) -> Iterator[None]:
+    """Refusals that come while answering do not know where in its text a query names a column."""
+    try:
+        yield
+    except QueryRefused as refusal:
+        places = {name.lower(): position for name, position in query.places.items()}
+        if refusal.position is not None or not places:
+            raise
+        position = places.get(refusal.clause.lower(), max(places.values()))
+        raise QueryRefused(refusal.reason, clause=refusal.clause, position=position) from None
+
+
+def _answer(asked: Answerer, where: Where, aggregate: Aggregate, counted: Counted | None) -> Answer:
+    if aggregate.attribute is None:
+        return _counted(counted or asked.find(where).counted())
+    name = aggregate.attribute
+    known = BoundQuery(where, (), ()).narrowed(name, NOT_MISSING).where
+    if aggregate.function == "count":
+        return _counted(asked.find(known).counted())
+    choices = asked.choices(known, name, aggregate.function)
+    return aggregated(aggregate.function, choices, asked.catalog.columns[name].type)
+
+
+def _counted(found: Counted) -> Answer:
+    return Answer(found.estimate, found.lo, found.hi)
+
+
+def _types(
+    asked: Answerer, query: BoundQuery, answers: Sequence[Sequence[Answer]]
+) -> tuple[pa.DataType, ...]:
+    columns = asked.catalog.columns
+    kinds = [columns[name].type for name in query.by]
+    for place, aggregate in enumerate(query.select):
+        ends = [end for line in answers for end in (line[place].lo, line[place].hi)]
+        if all(end is None or isinstance(end, int) for end in ends):
+            kinds.append(pa.int64())
+        elif aggregate.function in ("min", "max") and aggregate.attribute is not None:
+            kind = columns[aggregate.attribute].type
+            kinds.append(kind if pa.types.is_temporal(kind) else pa.float64())
+        else:
+            kinds.append(pa.float64())
+    return tuple(kinds)

@@ -1,0 +1,204 @@
+"""Answers from a generalized table.
+
+Xiao, Tao: "Anatomy", section 1.1, after LeFevre et al., for the estimate: rows lie evenly in their
+box, attribute by attribute, so each contributes the share of its box that satisfies the conditions
+on quasi-identifiers. "Dynamic anonymization", Lemma 2, for the bounds: rows whose box lies wholly
+in the query count surely, rows whose box touches it possibly. sides.py says what lies in a box.
+Sensitive and insensitive values stand in the rows as they are: conditions on them are exact.
+
+Every row may have any value of its box. What more is known of whole groups serves where it is the
+point: a published mean for sums and averages, ends that some row has for minima and maxima.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.answers._kernels import tally
+from sfumato.answers.choices import Choices
+from sfumato.answers.packing import Where
+from sfumato.answers.read_sides import declared, describe, read_sides
+from sfumato.answers.rows import KeyCounts, Rows
+from sfumato.answers.scope import Found, Scope
+from sfumato.answers.sides import Extents, Sides
+from sfumato.core.arrays import Codes, Counts, Flags, Floats
+from sfumato.core.attribute import encode
+from sfumato.core.compiled import announce
+from sfumato.core.query import Function
+from sfumato.core.schema import Role
+from sfumato.queries.binding import NOT_MISSING
+from sfumato.queries.columns import Catalog, Column, is_codable, plain_type
+from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.manifest import Manifest, PublishedColumn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxed:
+    """The published boxes of a release, and the exact values of the rows in each.
+
+    Sides are read from their columns when a query first asks for them.
+    """
+
+    catalog: Catalog
+    boxes: pa.Table
+    quasi: dict[str, PublishedColumn]
+    rows: Rows
+    sizes: Counts
+    _sides: dict[str, tuple[Sides, Codes]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_release(cls, release: GeneralizedTable) -> Boxed:
+        """Prepare a release; only its table and its manifest are read."""
+        announce(tally)
+        boxes, manifest = release.groups, release.manifest
+        exact = [
+            encode(column.name, release.rows.column(column.name))
+            for column in _exact(manifest)
+            if is_codable(release.rows.schema.field(column.name).type)
+        ]
+        return cls(
+            _catalog(manifest, boxes, release.rows),
+            boxes,
+            {column.name: column for column in manifest.of_role(Role.QUASI)},
+            Rows.of(exact, release.group_of_row, boxes.num_rows),
+            np.bincount(release.group_of_row, minlength=boxes.num_rows),
+        )
+
+    def find(self, where: Where) -> Found:
+        """Count exact values box by box, within the scope of the sides."""
+        scope = self._scope(where)
+        return Found(self.rows.tally(where, scope), scope)
+
+    def counts_by(self, where: Where, name: str) -> KeyCounts:
+        """Exact values are counted; a box's rows may have any value of its side."""
+        if name not in self.quasi:
+            return self.rows.tally_by(where, name, self._scope(where))
+        sides, of_box = self._side(name)
+        keys = sides.keys()
+        scope = self._scope({other: wanted for other, wanted in where.items() if other != name})
+        found = self.rows.tally(where, scope)
+        single = sides.sizes() == 1
+
+        def per_key(amounts: Floats | Counts, held: Floats | Flags) -> Floats:
+            weights = np.bincount(of_box, amounts, len(single)).astype(np.float64)
+            return sides.spread(weights * held)
+
+        wanted = where.get(name)
+        kept = np.array([wanted is None or wanted.holds(key) for key in keys], np.bool_)
+        estimate = per_key(scope.share * found, 1 / sides.sizes())
+        lo = per_key(scope.fewest(found), single)
+        hi = per_key(scope.most(found), np.ones(len(single)))
+        return KeyCounts(
+            keys,
+            np.where(kept, np.maximum(estimate, 0.0), 0.0),
+            np.where(kept, np.rint(lo), 0).astype(np.int64),
+            np.where(kept, np.rint(hi), 0).astype(np.int64),
+        )
+
+    def choices(self, where: Where, name: str, function: Function) -> Choices:
+        """Exact values, or those that lie in the sides of boxes."""
+        scope = self._scope(where)
+        if name not in self.quasi:
+            return self._of_rows(where, name, scope)
+        found = self.rows.tally(where, scope)
+        open_ = np.flatnonzero((found > 0) & scope.reached)
+        extents = self._extents(where, name, function, Found(found, scope))
+        low, high, mean = (ends[open_] for ends in extents)
+        chosen = Scope(scope.share[open_], scope.lack[open_], scope.cap[open_])
+        return Choices(
+            low,
+            high,
+            mean,
+            chosen.share * found[open_],
+            found[open_],
+            np.arange(len(open_) + 1),
+            chosen.fewest(found[open_]),
+            chosen.most(found[open_]),
+        )
+
+    def _of_rows(self, where: Where, name: str, scope: Scope) -> Choices:
+        """Every row of a box is chosen or not for itself, so equal rows are a cluster."""
+        together = self.rows.choices(where, name, scope)
+        groups = np.repeat(np.arange(len(together.least)), np.diff(together.starts))
+        sure = (together.least > 0)[groups]
+        return Choices(
+            together.low,
+            together.high,
+            together.expected,
+            together.weights,
+            together.counts,
+            np.arange(len(together.counts) + 1),
+            np.where(sure, together.counts, 0),
+            together.counts,
+        )
+
+    def _scope(self, where: Where) -> Scope:
+        """What the sides leave of each box."""
+        scope = Scope.whole(self.sizes)
+        for name, wanted in where.items():
+            if name in self.quasi:
+                sides, of_box = self._side(name)
+                share, sure, possible = (part[of_box] for part in sides.read(wanted))
+                scope = Scope(
+                    scope.share * share,
+                    np.where(sure, scope.lack, self.sizes),
+                    np.where(possible, scope.cap, 0),
+                )
+        return scope
+
+    def _extents(self, where: Where, name: str, function: Function, found: Found) -> Extents:
+        """What the wanted values of an attribute are in each box."""
+        sides, of_box = self._side(name)
+        extents = Extents(*(ends[of_box] for ends in sides.extents(where[name])))
+        column = self.quasi[name]
+        # boxes of which every value is wanted and none may be missing
+        everything = sides.read(where[name]).sure & sides.read(NOT_MISSING).sure
+        if function in ("sum", "avg") and f"{name}_mean" in column.columns:
+            stated = self.boxes.column(f"{name}_mean").to_numpy().astype(np.float64)
+            return self._with_means(extents, stated, everything[of_box], found)
+        if function in ("min", "max") and column.tight:
+            whole = everything[of_box] & (found.scope.lack == 0) & (found.rows == self.sizes)
+            end = extents.low if function == "min" else extents.high
+            low, high = (np.where(whole, end, other) for other in extents[:2])
+            return Extents(low, high, extents.mean)
+        return extents
+
+    def _with_means(
+        self, extents: Extents, stated: Floats, everything: Flags, found: Found
+    ) -> Extents:
+        """Rows that are not found have the rest of their box's sum, each within the box."""
+        low, high, mean = extents
+        stated_here = everything & ~np.isnan(stated)
+        sure = stated_here & (found.scope.lack == 0)
+        others, rows = self.sizes - found.rows, np.maximum(found.rows, 1)
+        total = stated * self.sizes
+        at_most = np.minimum(high, (total - others * low) / rows)
+        at_least = np.maximum(low, (total - others * high) / rows)
+        return Extents(
+            np.where(sure, at_least, low),
+            np.where(sure, at_most, high),
+            np.where(stated_here, stated, mean),
+        )
+
+    def _side(self, name: str) -> tuple[Sides, Codes]:
+        if name not in self._sides:
+            self._sides[name] = read_sides(self.quasi[name], self.boxes)
+        return self._sides[name]
+
+
+def _exact(manifest: Manifest) -> Iterable[PublishedColumn]:
+    return (*manifest.of_role(Role.SENSITIVE), *manifest.of_role(Role.INSENSITIVE))
+
+
+def _catalog(manifest: Manifest, boxes: pa.Table, rows: pa.Table) -> Catalog:
+    quasi = [describe(column, boxes) for column in manifest.of_role(Role.QUASI)]
+    exact = [
+        Column(column.name, plain_type(kind), declared(column, plain_type(kind)))
+        for column in _exact(manifest)
+        if is_codable(kind := rows.schema.field(column.name).type)
+    ]
+    return Catalog.of([*quasi, *exact])

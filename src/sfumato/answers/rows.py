@@ -1,0 +1,130 @@
+"""Exact values of rows, kept group by group: QIT, ST, the exact columns beside boxes, microdata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.answers._kernels import mark_cells, tally, tally_by
+from sfumato.answers.arrays import Marks
+from sfumato.answers.choices import Choices
+from sfumato.answers.packing import Domain, Pack, Where, marks_of, packed, place_of
+from sfumato.answers.scope import Scope
+from sfumato.core._kernels import rows_by_group
+from sfumato.core.arrays import Codes, Counts, Floats, HalfWords, Ints, Words
+from sfumato.core.attribute import Attribute
+
+
+class KeyCounts(NamedTuple):
+    """Counts per value of one attribute, in the order of its domain."""
+
+    keys: Sequence[object]
+    estimate: Floats
+    lo: Counts
+    hi: Counts
+
+
+class _Wanted(NamedTuple):
+    """Which packed columns have marks, the marks in one array, and where those of each begin."""
+
+    active: Counts
+    marks: Marks
+    places: Counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Cells of equal group one after the other; each stands for one row, or for ``counts``."""
+
+    packs: tuple[Pack, ...]
+    columns: HalfWords
+    starts: Words
+    counts: HalfWords
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[tuple[Attribute, Ints]],
+        groups: Codes,
+        n_groups: int,
+        counts: Ints | None = None,
+    ) -> Rows:
+        """Cells given by their codes and groups."""
+        if counts is not None and (counts == 1).all():
+            counts = None
+        if (np.diff(groups) >= 0).all():
+            starts = np.append(0, np.cumsum(np.bincount(groups, minlength=n_groups)))
+        else:
+            rows, starts = rows_by_group(groups, n_groups)
+            columns = [(attribute, codes[rows]) for attribute, codes in columns]
+            counts = None if counts is None else counts[rows]
+        kept = np.empty(0, np.uint32) if counts is None else counts.astype(np.uint32)
+        return cls(*packed(columns, len(groups)), starts.astype(np.uint64), kept)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that conditions can be about."""
+        return tuple(domain.name for pack in self.packs for domain in pack)
+
+    def asked(self, where: Where) -> bool:
+        """Whether some condition is about these attributes."""
+        return any(name in where for name in self.names)
+
+    def sizes(self) -> Counts:
+        """How many rows each group has."""
+        if not self.counts.size:
+            return np.diff(self.starts).astype(np.int64)
+        ends = np.append(0, np.cumsum(self.counts, dtype=np.int64))
+        return np.diff(ends[self.starts])
+
+    def tally(self, where: Where, scope: Scope) -> Counts:
+        """How many rows of each group satisfy the conditions; groups out of scope may say 0."""
+        wanted = self._wanted(where)
+        if not wanted.active.size:
+            return self.sizes()
+        return tally(self.starts, self.columns, *wanted, self.counts, scope.reached)
+
+    def tally_by(self, where: Where, name: str, scope: Scope) -> KeyCounts:
+        """Counts for every value of an attribute at once."""
+        pack, stride, domain = place_of(self.packs, name)
+        found = tally_by(
+            self.starts,
+            self.columns,
+            *self._wanted(where),
+            self.counts,
+            self.columns[pack],
+            stride,
+            max(1, domain.size),
+            scope.share,
+            scope.lack,
+            scope.cap,
+        )
+        return KeyCounts(domain.values, *found)
+
+    def choices(self, where: Where, name: str, scope: Scope) -> Choices:
+        """The rows that may be chosen, with their values of an attribute, missing ones left out."""
+        pack, stride, domain = place_of(self.packs, name)
+        marked = mark_cells(self.starts, self.columns, *self._wanted(where), scope.reached)
+        cells = np.flatnonzero(marked)
+        numbers = _numbers(domain, self.columns[pack, cells], stride)
+        cells, numbers = cells[~np.isnan(numbers)], numbers[~np.isnan(numbers)]
+        groups = np.searchsorted(self.starts, cells, "right") - 1
+        counts = self.counts[cells].astype(np.int64) if self.counts.size else np.ones_like(cells)
+        return Choices.of_groups(numbers, counts, groups, scope)
+
+    def _wanted(self, where: Where) -> _Wanted:
+        found = [(j, marks_of(pack, where)) for j, pack in enumerate(self.packs)]
+        marks = {j: one for j, one in found if one is not None}
+        places = np.zeros(len(self.packs), np.int64)
+        lengths = np.array([len(one) for one in marks.values()], np.int64)
+        places[list(marks)] = np.cumsum(lengths) - lengths
+        joined = np.concatenate([np.empty(0, np.uint8), *marks.values()])
+        return _Wanted(np.array(list(marks), np.int64), joined, places)
+
+
+def _numbers(domain: Domain, codes: HalfWords, stride: int) -> Floats:
+    numbers: Floats = domain.numbers[codes // np.uint32(stride) % np.uint32(max(1, domain.size))]
+    return numbers

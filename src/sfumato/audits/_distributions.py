@@ -1,0 +1,165 @@
+"""How a release shows the distribution of each attribute, beside the truth.
+
+A generalized release blurs the quasi-identifiers: each is compared alone. An anatomized one shows
+them exactly and blurs what goes with them: each is compared among the rows with one sensitive
+value. Distances are total variation: the share of rows that would have to move to another bin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.answers.ask import answerer
+from sfumato.audits._bins import Bin, bins_of, shown
+from sfumato.core.answer import CountAnswers
+from sfumato.core.arrays import Counts, Floats
+from sfumato.core.microdata import Microdata
+from sfumato.core.query import Query
+from sfumato.core.schema import Role
+from sfumato.errors import DataError
+from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.load import Release
+
+_BINS = 20
+_RELATION_BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One attribute, bin by bin: true counts, estimates, and the bounds of the release.
+
+    ``among`` names the column and the value whose rows are counted; None means all rows. The
+    ``distance`` is then over all values of that column, of which the worst shown is the one named.
+    """
+
+    attribute: str
+    among: tuple[str, str] | None
+    labels: tuple[str, ...]
+    truth: tuple[int, ...]
+    estimate: tuple[float, ...]
+    lo: tuple[int, ...]
+    hi: tuple[int, ...]
+    distance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "attribute": self.attribute,
+            "among": None if self.among is None else dict([self.among]),
+            "total_variation": self.distance,
+            "bins": [
+                {"bin": label, "truth": truth, "estimate": estimate, "lo": lo, "hi": hi}
+                for label, truth, estimate, lo, hi in zip(
+                    self.labels, self.truth, self.estimate, self.lo, self.hi, strict=True
+                )
+            ],
+        }
+
+
+def unaskable(release: Release) -> dict[str, str]:
+    """Columns about which a release answers no question, and why."""
+    columns = answerer(release).catalog.columns.values()
+    return {column.name: column.refusal for column in columns if column.refusal is not None}
+
+
+def blurred(release: Release, refused: Collection[str]) -> list[tuple[str, str | None]]:
+    """The attributes that a release blurs, each with the sensitive one it is blurred against.
+
+    Those about which it cannot be asked are left out.
+    """
+    quasi = [column.name for column in release.manifest.of_role(Role.QUASI)]
+    names = [name for name in quasi if name not in refused]
+    if not isinstance(release, AnatomizedTables):
+        return [(name, None) for name in names]
+    sensitive = release.manifest.of_role(Role.SENSITIVE)
+    return [(name, other.name) for other in sensitive for name in names]
+
+
+def distribution(
+    release: Release, table: Microdata, name: str, sensitive: str | None
+) -> Distribution:
+    """An attribute alone, or among the rows of the sensitive value that suffers most."""
+    if sensitive is None:
+        return _single(release, table, name)
+    return _relation(release, table, name, sensitive)
+
+
+def _single(release: Release, table: Microdata, name: str) -> Distribution:
+    bins = bins_of(table, name, _BINS)
+    queries = [Query({name: one.predicate}) for one in bins]
+    true, published = table.counts(queries), release.counts(queries)
+    distance = _distance(true.estimate, published.estimate)
+    return _distribution(name, None, bins, true, published, distance)
+
+
+def _relation(release: Release, table: Microdata, name: str, sensitive: str) -> Distribution:
+    """All pairs of a bin and a sensitive value; those of the value that suffers most are kept."""
+    bins = bins_of(table, name, _RELATION_BINS)
+    attribute = table.attributes[sensitive]
+    values = [*attribute.values.to_pylist(), None]
+    place = {value: code for code, value in enumerate(values)}
+    queries = [Query({name: one.predicate}, by=[sensitive]) for one in bins]
+    published = [_by_value(release, query, place) for query in queries]
+    true = [_by_value(table, query, place) for query in queries]
+    estimates, truths = (
+        np.array([counted.estimate for counted in counts]) for counts in (published, true)
+    )
+    worst = int(np.abs(estimates - truths).sum(axis=0).argmax())
+    return _distribution(
+        name,
+        (sensitive, shown(values[worst])),
+        bins,
+        _column(true, worst),
+        _column(published, worst),
+        _distance(truths, estimates),
+    )
+
+
+def _by_value(source: Release | Microdata, query: Query, place: Mapping[Any, int]) -> CountAnswers:
+    estimate = np.zeros(len(place))
+    lo, hi = np.zeros(len(place), np.int64), np.zeros(len(place), np.int64)
+    for value, answer in source.query(query):
+        if (code := place.get(value)) is None:
+            raise DataError(
+                f"the release has a value of {query.by[0]!r} that the table lacks; is it the table "
+                "that was published?"
+            )
+        estimate[code], lo[code], hi[code] = answer.estimate, answer.lo, answer.hi
+    return CountAnswers(estimate, lo, hi)
+
+
+def _column(counts: Sequence[CountAnswers], code: int) -> CountAnswers:
+    estimate = np.array([counted.estimate[code] for counted in counts])
+    lo: Counts = np.array([counted.lo[code] for counted in counts])
+    hi: Counts = np.array([counted.hi[code] for counted in counts])
+    return CountAnswers(estimate, lo, hi)
+
+
+def _distance(truth: Floats, estimate: Floats) -> float:
+    """Total variation, both being turned into shares."""
+    parts = [counts / counts.sum() if counts.sum() else counts for counts in (truth, estimate)]
+    return float(np.abs(parts[0] - parts[1]).sum() / 2)
+
+
+def _distribution(
+    name: str,
+    among: tuple[str, str] | None,
+    bins: Sequence[Bin],
+    true: CountAnswers,
+    published: CountAnswers,
+    distance: float,
+) -> Distribution:
+    return Distribution(
+        attribute=name,
+        among=among,
+        labels=tuple(one.label for one in bins),
+        truth=tuple(np.rint(true.estimate).astype(np.int64).tolist()),
+        estimate=tuple(published.estimate.tolist()),
+        lo=tuple(published.lo.tolist()),
+        hi=tuple(published.hi.tolist()),
+        distance=distance,
+    )

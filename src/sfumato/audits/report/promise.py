@@ -1,0 +1,36 @@
+"""The section about the promise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.audits.report.text import part, safe, table
+from sfumato.audits.verify import Check
+
+if TYPE_CHECKING:
+    from sfumato.audits.evaluation import Evaluation
+
+
+def section(seen: Evaluation) -> str:
+    """Every check, and what none of them covers."""
+    limits = "".join(f"<li>{safe(limit, 500)}</li>" for limit in seen.limits)
+    alarm = "" if seen.verification.ok else _ALARM
+    return part(
+        "The promise",
+        "Every statement of release.json was computed again from the published files alone.",
+        f"{alarm}{table(('', 'statement', ''), map(_line, seen.verification.checks), left=3)}"
+        f"<h3>What it does not cover</h3><ul>{limits}</ul>",
+    )
+
+
+_ALARM = (
+    '<p class="alarm">The promise is BROKEN. Do not publish this release; take it back if it is '
+    "already out.</p>"
+)
+
+
+def _line(check: Check) -> tuple[str, str, str]:
+    verdict = '<span class="kept">kept</span>'
+    if not check.kept:
+        verdict = '<span class="broken">BROKEN</span>'
+    return verdict, safe(check.statement), safe(check.detail, 300)

@@ -1,0 +1,131 @@
+"""sfumato evaluate: what a release is still good for, as a page or as JSON."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from sfumato.audits.evaluation import Evaluation
+from sfumato.audits.evaluation import evaluate as evaluate_release
+from sfumato.audits.report.text import number, percent
+from sfumato.audits.report.writing import require_place
+from sfumato.cli import show
+from sfumato.core.query import Query
+from sfumato.io.schema_files import read_schema
+from sfumato.io.tables import read
+from sfumato.queries.workload_files import read_workload
+
+_REPORT = "report.html"
+
+
+@click.command()
+@click.argument("folder")
+@click.option(
+    "--truth", required=True, metavar="FILE", help="The table that was published (or its URL)."
+)
+@click.option(
+    "-s", "--schema", "schema_path", required=True, metavar="FILE", help="The table's schema."
+)
+@click.option(
+    "--workload", "workload_path", metavar="FILE", help="Queries to ask: .sql or lines of JSON."
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help=f"Page to write; {_REPORT} by default, none by default with --json.",
+)
+@click.option(
+    "--queries", type=int, help="How many random queries, without a workload; 600 or less."
+)
+@click.option("--seed", type=int, help="Repeat the random queries of an earlier report.")
+@click.option("--query", metavar="SQL", help="Read the result of a query, as publish did.")
+@click.option(
+    "--missing",
+    multiple=True,
+    metavar="TEXT",
+    help="Text that stands for a missing value; may be repeated.",
+)
+@click.option("--force", is_flag=True, help="Replace an earlier report.")
+@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
+def evaluate(
+    folder: str,
+    truth: str,
+    schema_path: str,
+    workload_path: str | None,
+    output: str | None,
+    queries: int | None,
+    seed: int | None,
+    query: str | None,
+    missing: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Compare the release in FOLDER with the table that it was made from.
+
+    \b
+    sfumato evaluate out/ --truth patients.csv -s schema.toml
+    sfumato evaluate out/ --truth patients.csv -s schema.toml --workload questions.sql -o mine.html
+
+    The report holds true figures of the table: keep it to yourself. Exits with 1 when the release
+    breaks its promise.
+    """
+    asked = _workload(workload_path, queries, seed)
+    page = output if output is not None or as_json else _REPORT
+    if page is not None:
+        require_place(page, force=force)
+    with show.stages(as_json) as tell:
+        tell("reading", 0.0)
+        table = read(truth, read_schema(schema_path), query=query, missing=missing)
+        found = evaluate_release(
+            folder,
+            table,
+            asked,
+            queries=queries,
+            seed=seed,
+            progress=tell,
+        )
+    if page is not None:
+        found.write_html(page, force=force)
+    if as_json:
+        show.print_json(found.to_dict())
+    else:
+        _print(show.console(), found, page)
+    return 0 if found.verification.ok else 1
+
+
+def _workload(path: str | None, queries: int | None, seed: int | None) -> tuple[Query, ...] | None:
+    if path is None:
+        return None
+    if queries is not None or seed is not None:
+        raise click.UsageError("--queries and --seed are for random queries, not for --workload")
+    return read_workload(path)
+
+
+def _print(page: Console, found: Evaluation, written: str | None) -> None:
+    stated = found.manifest
+    show.say(page, show.bold(found.name), f": {stated.rows:,} rows, {stated.groups:,} groups")
+    mark = Text("kept", "green") if found.verification.ok else Text("BROKEN", "red")
+    show.say(page, "promise ", mark)
+    if found.distributions:
+        worst = max(found.distributions, key=lambda one: one.distance)
+        moved = f"{percent(worst.distance)} of the rows are elsewhere than estimated"
+        show.say(page, f"worst distribution: {worst.attribute}, {moved}")
+    if found.errors is not None:
+        _print_errors(page, found)
+    for one in found.advice:
+        show.say(page, "- ", one.text, f" ({one.figure})")
+    if written is not None:
+        show.say(page, f"{written} shows all of it; it holds true figures, so keep it.", wrap=False)
+
+
+def _print_errors(page: Console, found: Evaluation) -> None:
+    assert found.errors is not None
+    seen = found.errors.comparison
+    show.say(page, f"{found.errors.workload}:")
+    errors = ", ".join(
+        f"{percent(error)} in {share:.0%}" for share, error in seen.quantiles().items()
+    )
+    show.say(page, f"  relative error at most {errors} of them")
+    show.say(page, f"  bounds {number(seen.mean_width)} apart, right in {percent(seen.coverage)}")

@@ -1,0 +1,128 @@
+"""sfumato query: ask a release from the shell."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+import pyarrow.csv
+
+from sfumato.cli import show
+from sfumato.core.answer import Answer, Result
+from sfumato.core.askable import Askable
+from sfumato.io.schema_files import read_schema
+from sfumato.io.tables import read
+from sfumato.releases.load import load
+
+FORMATS = ("table", "csv", "json", "arrow")
+
+
+@click.command()
+@click.argument("source")
+@click.argument("sql")
+@click.option(
+    "-s",
+    "--schema",
+    "schema_path",
+    metavar="FILE",
+    help="SOURCE is a table, not a release: answer exactly, for its owner.",
+)
+@click.option(
+    "--missing",
+    multiple=True,
+    metavar="TEXT",
+    help="Text that stands for a missing value in the table; may be repeated.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="How answers are printed; arrow is the IPC stream format.",
+)
+def query(
+    source: str, sql: str, schema_path: str | None, missing: tuple[str, ...], form: str
+) -> None:  # fmt: skip
+    """Answer a SELECT about the release in folder SOURCE.
+
+    \b
+    sfumato query out/ "SELECT COUNT(*) FROM t WHERE age <= 30 AND disease = 'flu'"
+    sfumato query out/ "SELECT sex, COUNT(*), AVG(age) FROM t GROUP BY sex" --format csv
+    sfumato query patients.csv -s schema.toml "SELECT COUNT(*) FROM t WHERE age <= 30"
+
+    Every aggregate comes with an estimate, which assumes that values inside a group are spread
+    evenly, and with bounds lo and hi, between which the truth lies whatever the values are.
+    """
+    result = _source(source, schema_path, missing).query(sql)
+    if form == "json":
+        show.print_json(_stated(result))
+    elif form == "csv":
+        pyarrow.csv.write_csv(result.table, sys.stdout.buffer)
+    elif form == "arrow":
+        _write_stream(result.table)
+    else:
+        _print(result)
+
+
+def _source(source: str, schema_path: str | None, missing: tuple[str, ...]) -> Askable:
+    if schema_path is not None:
+        return read(source, read_schema(schema_path), missing=missing)
+    if Path(source).is_file():
+        raise click.UsageError(f"{source} is a file: name a release folder, or add -s SCHEMA")
+    return load(source)
+
+
+def _write_stream(table: pa.Table) -> None:
+    if sys.stdout.isatty():
+        raise click.UsageError("Arrow is not for a terminal; send it to a file or a program")
+    with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
+        stream.write_table(table)
+
+
+def _stated(result: Result) -> list[dict[str, Any]]:
+    return [
+        {
+            **dict(zip(result.by, key, strict=True)),
+            **{
+                name: {
+                    "estimate": answer.estimate,
+                    "lo": answer.lo,
+                    "hi": answer.hi,
+                    "nullable": answer.nullable,
+                }
+                for name, answer in zip(result.names, answers, strict=True)
+            },
+        }
+        for key, answers in zip(result.keys, result.answers, strict=True)
+    ]
+
+
+def _print(result: Result) -> None:
+    page = show.console()
+    columns = [*result.by]
+    for name in result.names:
+        columns += [name, "lo", "hi"]
+    lines = [
+        [*(_key(value) for value in key), *(cell for answer in answers for cell in _cells(answer))]
+        for key, answers in zip(result.keys, result.answers, strict=True)
+    ]
+    page.print(show.table("", columns, lines))
+    answers = [answer for line in result.answers for answer in line]
+    if all(answer.exact for answer in answers):
+        show.say(page, "These answers are exact." if len(answers) > 1 else "This answer is exact.")
+        return
+    show.say(page, "Each value is an estimate; the truth surely lies between its lo and hi.")
+    if any(answer.nullable and answer.lo is not None for answer in answers):
+        show.say(page, "Where possibly no row qualifies, the bounds hold if one does.")
+
+
+def _key(value: Any) -> str:
+    return "(missing)" if value is None else str(value)
+
+
+def _cells(answer: Answer) -> tuple[Any, Any, Any]:
+    return answer.estimate, answer.lo, answer.hi

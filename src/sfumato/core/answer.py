@@ -1,0 +1,130 @@
+"""What comes back from a question.
+
+``lo`` and ``hi`` are hard: the true value lies between them in every table that could have been
+published like this. ``estimate`` is soft: what to expect if values inside a group are spread evenly
+and independently; nobody vouches for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sfumato.core.arrays import Counts, Floats
+from sfumato.core.query import ENDINGS
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One value: an estimate, and bounds that hold. All three are None where no row can qualify.
+
+    ``nullable`` says that possibly no row qualifies: the bounds then hold if one does (a count, or
+    a sum, of no rows is 0 and within its bounds anyhow).
+    """
+
+    estimate: Any
+    lo: Any
+    hi: Any
+    nullable: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bounds leave one value."""
+        return bool(self.lo == self.hi)
+
+    @property
+    def width(self) -> Any:
+        """Distance between the bounds; None without bounds."""
+        return None if self.lo is None else self.hi - self.lo
+
+    def __contains__(self, value: Any) -> bool:
+        return self.lo is not None and bool(self.lo <= value <= self.hi)
+
+    def __str__(self) -> str:
+        if self.lo is None:
+            return "no row qualifies"
+        if self.exact:
+            return f"{self.lo} exactly"
+        return f"about {_short(self.estimate)}, surely from {_short(self.lo)} to {_short(self.hi)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountAnswers:
+    """The answers to a workload of counts, query by query."""
+
+    estimate: Floats
+    lo: Counts
+    hi: Counts
+
+    def __len__(self) -> int:
+        return len(self.estimate)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """The answers to a query: one line per group, or a single one.
+
+    ``table`` has the grouping columns, and for every aggregate NAME the columns NAME_estimate,
+    NAME_lo and NAME_hi.
+    """
+
+    by: tuple[str, ...]
+    names: tuple[str, ...]
+    keys: tuple[tuple[Any, ...], ...]
+    answers: tuple[tuple[Answer, ...], ...]
+    types: tuple[pa.DataType, ...]
+
+    @property
+    def answer(self) -> Answer:
+        """The answer, where there is one."""
+        if self.by or len(self.names) != 1:
+            raise ParameterError("there are several answers; use .answers or .table", parameter="")
+        return self.answers[0][0]
+
+    @property
+    def table(self) -> pa.Table:
+        """All answers as columns."""
+        columns: dict[str, pa.Array] = {}
+        for place, name in enumerate(self.by):
+            columns[name] = pa.array([key[place] for key in self.keys], self.types[place])
+        for place, name in enumerate(self.names):
+            kind = self.types[len(self.by) + place]
+            found = [line[place] for line in self.answers]
+            for end in ENDINGS:
+                values = [getattr(one, end) for one in found]
+                columns[f"{name}_{end}"] = pa.array(values, _type_of(end, kind))
+        return pa.table(columns)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The answers as a data frame."""
+        return self.table.to_pandas()
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Lines: the keys, then an Answer per aggregate."""
+        for key, line in zip(self.keys, self.answers, strict=True):
+            yield (*key, *line)
+
+    def __repr__(self) -> str:
+        shown = ", ".join((*self.by, *self.names))
+        return f"Result({len(self):,} x ({shown}))"
+
+
+def _type_of(end: str, kind: pa.DataType) -> pa.DataType:
+    """Expected counts and sums are fractions, whatever they are of."""
+    return pa.float64() if end == "estimate" and pa.types.is_integer(kind) else kind
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,120 @@
+"""What is asked of one attribute: comparisons, lists, IS NULL, and their combinations.
+
+A predicate says nothing yet about the attribute's type or order; queries.binding joins the two. As
+in SQL a missing value satisfies neither a comparison nor its negation, only ``Missing``.
+
+    at_most(30) | at_least(65)
+    between(30, 50) & ~one_of([40]) | Missing()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from sfumato.errors import ParameterError
+
+Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
+Position: TypeAlias = int | None  # the place in a query's text, counted from 1
+
+
+class Predicate:
+    """Combines with ``&``, ``|`` and ``~``."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Predicate) -> Predicate:
+        return Both(self, other)
+
+    def __or__(self, other: Predicate) -> Predicate:
+        return Either(self, other)
+
+    def __invert__(self) -> Predicate:
+        return Not(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Predicate):
+    """The value stands so to another one."""
+
+    operator: Operator
+    value: Any
+    at: Position = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse operators that do not exist, and comparisons with nothing."""
+        if self.operator not in get_args(Operator):
+            known = ", ".join(get_args(Operator))
+            raise ParameterError(
+                f"operator must be one of {known}, not {self.operator!r}", parameter="operator"
+            )
+        if self.value is None:
+            raise ParameterError("nothing compares with None; use Missing()", parameter="value")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class OneOf(Predicate):
+    """The value is in a list."""
+
+    values: frozenset[Any]
+    at: Position = field(default=None, compare=False, repr=False)
+
+    def __init__(self, values: Iterable[Any], at: Position = None) -> None:
+        wanted = frozenset(values)
+        if None in wanted:
+            raise ParameterError("nothing compares with None; use Missing()", parameter="values")
+        object.__setattr__(self, "values", wanted)
+        object.__setattr__(self, "at", at)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing(Predicate):
+    """There is no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Predicate):
+    """The other is false; where it is neither true nor false, so is this."""
+
+    part: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Both(Predicate):
+    """Two predicates are true."""
+
+    first: Predicate
+    second: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Either(Predicate):
+    """At least one of two predicates is true."""
+
+    first: Predicate
+    second: Predicate
+
+
+def one_of(values: Iterable[Any]) -> Predicate:
+    """The value is in a list; None in the list stands for a missing value."""
+    wanted = frozenset(values)
+    if None not in wanted:
+        return OneOf(wanted)
+    known = wanted - {None}
+    return Either(OneOf(known), Missing()) if known else Missing()
+
+
+def between(low: Any, high: Any) -> Predicate:
+    """The value lies between two others, or is one of them."""
+    return Both(Compare(">=", low), Compare("<=", high))
+
+
+def at_least(value: Any) -> Predicate:
+    """The value is this or more."""
+    return Compare(">=", value)
+
+
+def at_most(value: Any) -> Predicate:
+    """The value is this or less."""
+    return Compare("<=", value)

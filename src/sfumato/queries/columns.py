@@ -1,0 +1,205 @@
+"""The columns that questions can be about: their types, and how a stated value fits them."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.microdata import Microdata
+from sfumato.core.predicates import Position
+from sfumato.core.query import Query
+from sfumato.errors import QueryRefused
+
+# Numbers of more digits are refused: turning 1e999999999 into a whole number takes for ever.
+_DIGITS = 400
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column under the name that questions use; ``order`` if its owner declared one.
+
+    ``refusal`` says why no question about it can be answered, if that is so.
+    """
+
+    name: str
+    type: pa.DataType
+    order: tuple[Any, ...] | None = None
+    refusal: str | None = None
+
+    @property
+    def steps(self) -> bool:
+        """Whether there is nothing between neighbouring values: whole numbers and days."""
+        return self.order is None and bool(
+            pa.types.is_integer(self.type) or pa.types.is_date(self.type)
+        )
+
+    @property
+    def summable(self) -> bool:
+        """Whether SUM and AVG mean something."""
+        kind = self.type
+        return bool(
+            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        )
+
+    @property
+    def measurable(self) -> bool:
+        """Whether MIN and MAX can be computed: numbers, dates and times."""
+        return self.summable or bool(pa.types.is_temporal(self.type))
+
+    @cached_property
+    def ranks(self) -> Mapping[Any, int]:
+        """The place of each value in the declared order."""
+        return {value: rank for rank, value in enumerate(self.order or ())}
+
+    def fitted(self, value: Any, at: Position = None) -> Any:
+        """A stated value in the column's type, or a refusal."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        try:
+            fitted = _fit(value, self.type)
+        except (ValueError, OverflowError, InvalidOperation):
+            fitted = None
+        if fitted is None:
+            raise QueryRefused(
+                f"column {self.name!r} holds {_kind_name(self.type)}, not {_shown(value)}",
+                clause=self.name,
+                position=at,
+            )
+        return fitted
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All columns of the one table that can be asked."""
+
+    columns: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, columns: Iterable[Column]) -> Catalog:
+        """A catalog of these columns."""
+        return cls({column.name: column for column in columns})
+
+    @classmethod
+    def of_table(cls, table: Microdata) -> Catalog:
+        """The columns of a table; identifiers are not among them."""
+        coded = [
+            Column(attribute.name, attribute.values.type, declared_order(attribute))
+            for attribute in table.attributes.values()
+        ]
+        shown = [
+            Column(field.name, plain_type(field.type))
+            for field in table.insensitive.schema
+            if is_codable(field.type)
+        ]
+        return cls.of([*coded, *shown])
+
+    def find(self, name: str, at: Position = None) -> Column:
+        """The column of a name; letters' case matters only where it decides between two."""
+        alike = [known for known in self.columns if known.lower() == name.lower()]
+        if name in self.columns or len(alike) == 1:
+            column = self.columns[name if name in self.columns else alike[0]]
+            if column.refusal is not None:
+                raise QueryRefused(column.refusal, clause=name, position=at)
+            return column
+        lowered = {known.lower(): known for known in self.columns}
+        close = difflib.get_close_matches(name.lower(), lowered, n=1)
+        there = ", ".join(self.columns)
+        hint = f"did you mean {lowered[close[0]]!r}?" if close else f"there are {there}"
+        raise QueryRefused(f"no column {name!r}; {hint}", clause=name, position=at)
+
+
+def declared_order(attribute: Attribute) -> tuple[Any, ...] | None:
+    """The order that an owner gave to values which have none by nature, or another one."""
+    declared = attribute.kind is Kind.CATEGORICAL and attribute.ordered
+    return tuple(attribute.values.to_pylist()) if declared else None
+
+
+def is_codable(kind: pa.DataType) -> bool:
+    """Whether values of this type can be encoded, and so be asked for."""
+    return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_interval(kind))
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type that core.attribute.encode gives to a column of another one."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
+        return pa.string()
+    return pa.float64() if pa.types.is_floating(kind) else kind
+
+
+def position_of(query: Query, name: str) -> Position:
+    """Where a query's text names an attribute."""
+    return query.places.get(name)
+
+
+def _fit(value: Any, kind: pa.DataType) -> Any:
+    """The value as the type has it; None if it cannot be one."""
+    if pa.types.is_boolean(kind):
+        return value if isinstance(value, bool) else None
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return value if isinstance(value, str) else None
+    if pa.types.is_temporal(kind):
+        return _fit_time(value, kind)
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    if not math.isfinite(value) or abs(Decimal(value).adjusted()) > _DIGITS:
+        return None
+    if pa.types.is_floating(kind):
+        return float(value) + 0.0
+    number = Decimal(repr(value)) if isinstance(value, float) else value
+    if pa.types.is_decimal(kind):
+        return Decimal(number)
+    return int(number) if number == int(number) else number
+
+
+def _fit_time(value: Any, kind: pa.DataType) -> Any:
+    if pa.types.is_date(kind):
+        if isinstance(value, str):
+            return date.fromisoformat(value)
+        return value if isinstance(value, date) and not isinstance(value, datetime) else None
+    if pa.types.is_timestamp(kind):
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value)
+        elif isinstance(value, date) and not isinstance(value, datetime):
+            value = datetime.combine(value, time())
+        matches = isinstance(value, datetime) and (value.tzinfo is None) == (kind.tz is None)
+        return value if matches else None
+    if pa.types.is_time(kind):
+        value = time.fromisoformat(value) if isinstance(value, str) else value
+        return value if isinstance(value, time) else None
+    return value if isinstance(value, timedelta) else None
+
+
+def _kind_name(kind: pa.DataType) -> str:
+    if pa.types.is_integer(kind):
+        return "whole numbers"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "numbers"
+    if pa.types.is_boolean(kind):
+        return "true and false"
+    if pa.types.is_date(kind):
+        return "dates such as '2020-12-31'"
+    if pa.types.is_timestamp(kind):
+        zone = "without a time zone" if kind.tz is None else "with a time zone"
+        return f"times {zone}, such as '2020-12-31 23:59:59'"
+    if pa.types.is_time(kind):
+        return "times of day such as '23:59:59'"
+    return "durations" if pa.types.is_duration(kind) else "text"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        shown = value if len(value) <= 40 else f"{value[:40]}..."
+        return f"the text {shown!r}"
+    return f"{value}" if not isinstance(value, date | time | timedelta) else f"{value!s}"

@@ -1,0 +1,81 @@
+"""sfumato query as a user meets it: four formats, exact for the owner, one line per refusal."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+
+ROWS = "age,sex,disease\n20,F,flu\n30,M,cold\n40,F,flu\n50,M,gout\n"
+SCHEMA = 'quasi = ["age", "sex"]\nsensitive = "disease"\n'
+ASKED = "SELECT sex, COUNT(*) FROM t WHERE age < 45 GROUP BY sex"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("query")
+    (folder / "patients.csv").write_text(ROWS)
+    (folder / "schema.toml").write_text(SCHEMA)
+    table = sf.read(folder / "patients.csv", sf.read_schema(folder / "schema.toml"))
+    sf.publish(table, sf.Mondrian(), sf.KAnonymity(2), seed=0).write(folder / "out")
+    return folder
+
+
+def run(place: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "sfumato", "query", *arguments]
+    return subprocess.run(command, cwd=place, capture_output=True, check=False)
+
+
+def test_a_table_says_which_is_which(place: Path) -> None:
+    shown = run(place, "out", ASKED)
+    assert shown.returncode == 0
+    text = shown.stdout.decode()
+    assert "lo" in text
+    assert "hi" in text
+    assert "estimate" in text
+    exact = run(place, "out", "SELECT COUNT(*) FROM t").stdout.decode()
+    assert "This answer is exact." in exact
+
+
+def test_csv_json_and_arrow_agree(place: Path) -> None:
+    csv = run(place, "out", ASKED, "--format", "csv").stdout.decode().splitlines()
+    assert csv[0] == '"sex","count_estimate","count_lo","count_hi"'
+    stated = json.loads(run(place, "out", ASKED, "--format", "json").stdout)
+    stream = run(place, "out", ASKED, "--format", "arrow").stdout
+    table = pa.ipc.open_stream(io.BytesIO(stream)).read_all()
+    assert table.column("count_hi").to_pylist() == [line["count"]["hi"] for line in stated]
+    assert [line.split(",")[3] for line in csv[1:]] == [str(line["count"]["hi"]) for line in stated]
+
+
+def test_the_owner_is_answered_exactly(place: Path) -> None:
+    shown = run(place, "patients.csv", ASKED, "-s", "schema.toml", "--format", "json")
+    answers = json.loads(shown.stdout)
+    assert [(line["sex"], line["count"]["lo"], line["count"]["hi"]) for line in answers] == [
+        ("F", 2, 2),
+        ("M", 1, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("out", "SELECT COUNT(*) FROM t WHERE agee = 3"), "did you mean 'age'? (at position 30)"),
+        (("out", "SELECT COUNT(*) FROM t JOIN u"), "joins are not supported"),
+        (("patients.csv", ASKED), "add -s SCHEMA"),
+        (("nowhere", ASKED), "does not exist"),
+        (("out", ""), "(at position 1)"),
+    ],
+)
+def test_bad_use_is_told_in_one_line(place: Path, arguments: tuple[str, ...], said: str) -> None:
+    shown = run(place, *arguments)
+    assert shown.returncode == 2
+    assert not shown.stdout
+    assert said in shown.stderr.decode()
+    assert "Traceback" not in shown.stderr.decode()

@@ -1,0 +1,107 @@
+"""Every table that could have been published like a release (Dynamic anonymization, Definition 8).
+
+For tiny releases only. Rows are dictionaries; fractions are left out, there is no end of them.
+"""
+
+from collections.abc import Iterator
+from itertools import permutations, product
+from typing import Any
+
+from sfumato.core.askable import Askable
+from sfumato.core.microdata import Microdata
+from sfumato.core.query import Aggregate
+from sfumato.queries.binding import BoundQuery
+from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.generalized import GeneralizedTable
+from tests.support.releases import rows_of, values_inside
+
+Table = list[dict[str, Any]]
+
+
+def of_microdata(table: Microdata) -> Iterator[Table]:
+    """A table is published as it is to its owner."""
+    yield rows_of(table)
+
+
+def of_generalized(release: GeneralizedTable) -> Iterator[Table]:
+    """Every row may have any value of its box."""
+    published = release.table
+    columns = release.manifest.columns
+    choices = [
+        [values_inside(column, row, published) for column in columns]
+        for row in published.to_pylist()
+    ]
+    names = [column.name for column in columns]
+    rows = [[dict(zip(names, values, strict=True)) for values in product(*row)] for row in choices]
+    for table in product(*rows):
+        if _has_means(release, table):
+            yield list(table)
+
+
+def of_anatomized(release: AnatomizedTables) -> Iterator[Table]:
+    """The values of a group's ST may belong to its rows in any order, attribute by attribute."""
+    rows = release.qit.to_pylist()
+    groups = sorted({row["group_id"] for row in rows})
+    members = {g: [row for row in rows if row["group_id"] == g] for g in groups}
+    orders = []
+    for name, st in release.sts.items():
+        records = st.to_pylist()
+        for g in groups:
+            values = [
+                record[name]
+                for record in records
+                if record["group_id"] == g
+                for _ in range(record["count"])
+            ]
+            orders.append(
+                [(name, g, order) for order in sorted(set(permutations(values)), key=str)]
+            )
+    for chosen in product(*orders):
+        table = {g: [dict(row) for row in members[g]] for g in groups}
+        for name, g, order in chosen:
+            for row, value in zip(table[g], order, strict=True):
+                row[name] = value
+        yield [row for g in groups for row in table[g]]
+
+
+POSSIBLE: dict[type[Askable], Any] = {
+    Microdata: of_microdata,
+    GeneralizedTable: of_generalized,
+    AnatomizedTables: of_anatomized,
+}
+
+
+def truth(rows: Table, query: BoundQuery, aggregate: Aggregate) -> Any:
+    """What SQL would say about a table; None for a function of no rows."""
+    chosen = [
+        row for row in rows if all(wanted.holds(row[name]) for name, wanted in query.where.items())
+    ]
+    if aggregate.attribute is None:
+        return len(chosen)
+    values = [row[aggregate.attribute] for row in chosen if row[aggregate.attribute] is not None]
+    if aggregate.function == "count":
+        return len(values)
+    if aggregate.function == "sum":
+        return sum(values)  # the sum of nothing is 0 here, see core.answer
+    if not values:
+        return None
+    if aggregate.function == "avg":
+        return sum(values) / len(values)
+    return min(values) if aggregate.function == "min" else max(values)
+
+
+def _has_means(release: GeneralizedTable, rows: tuple[dict[str, Any], ...]) -> bool:
+    """Whether groups have the means that were published; groups are told apart by their boxes."""
+    for column in release.manifest.columns:
+        if f"{column.name}_mean" not in column.columns:
+            continue
+        stated = release.groups.column(f"{column.name}_mean").to_pylist()
+        for group, mean in enumerate(stated):
+            inside = [
+                row[column.name]
+                for row, of in zip(rows, release.group_of_row.tolist(), strict=True)
+                if of == group and row[column.name] is not None
+            ]
+            if mean is not None and abs(sum(inside) - mean * len(inside)) > 1e-9:
+                return False
+    return True

@@ -1,0 +1,388 @@
+"""What an evaluation measures, on tables of every shape."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.audits._bins import bins_of
+from sfumato.audits.evaluation import Evaluation, evaluate
+from sfumato.errors import DataError, ParameterError, QueryRefused, SchemaError
+from sfumato.queries.sql_writing import sql_of
+from sfumato.releases.load import Release
+
+N = 240
+
+
+def people(n: int = N, seed: int = 5) -> dict[str, Any]:
+    draw = np.random.default_rng(seed)
+    return {
+        "age": draw.integers(18, 90, n),
+        "sex": draw.choice(["f", "m"], n),
+        "city": draw.choice([f"town {i}" for i in range(30)], n),
+        "pay": np.round(draw.lognormal(7, 1.5, n), 2),
+        "born": [date(1950, 1, 1) + timedelta(days=int(day)) for day in draw.integers(0, 9999, n)],
+        "seen": [datetime(2020, 1, 1) + timedelta(hours=int(h)) for h in draw.integers(0, 9999, n)],
+        "price": [Decimal(int(cents)) / 100 for cents in draw.integers(0, 99999, n)],
+        "smoker": draw.random(n) < 0.3,
+        "grade": draw.choice(["low", "middle", "high"], n),
+        "one": ["always"] * n,
+        "none": pa.nulls(n, pa.int64()),
+        "gaps": pa.array([None if x % 5 == 0 else int(x) for x in draw.integers(0, 60, n)]),
+        "code": draw.choice([10, 1000, 5000], n),
+        "disease": draw.choice(["flu", "cold", "gout", "asthma"], n, p=[0.4, 0.3, 0.2, 0.1]),
+        "drug": draw.choice(["a", "b", "c"], n),
+    }
+
+
+def microdata(quasi: list[str], sensitive: list[str], n: int = N, **options: Any) -> sf.Microdata:
+    columns = {name: people(n)[name] for name in (*quasi, *sensitive)}
+    return sf.Microdata.from_arrow(
+        pa.table(columns), sf.Schema(quasi=quasi, sensitive=sensitive, **options)
+    )
+
+
+ORDERS = {"grade": ["low", "middle", "high"]}
+TABLES: dict[str, Callable[[], sf.Microdata]] = {
+    "plain": lambda: microdata(["age", "sex", "city"], ["disease"]),
+    "no sensitive": lambda: microdata(["age", "sex", "city", "pay"], []),
+    "two sensitive": lambda: microdata(["age", "sex"], ["disease", "drug"]),
+    "missing": lambda: microdata(["age", "gaps"], ["disease"]),
+    "all missing": lambda: microdata(["age", "none"], ["disease"]),
+    "dates": lambda: microdata(["born", "seen"], ["disease"]),
+    "booleans": lambda: microdata(["smoker", "age"], ["disease"]),
+    "fractions": lambda: microdata(["pay", "price"], ["disease"]),
+    "ordered": lambda: microdata(["grade", "age"], ["disease"], orders=ORDERS),
+    "bins": lambda: microdata(["pay", "age"], ["disease"], bins={"pay": 6}),
+    "one value": lambda: microdata(["one", "age"], ["disease"]),
+    "sparse numbers": lambda: microdata(["code", "age"], ["disease"]),
+    "tiny": lambda: microdata(["age", "sex"], ["disease"], n=5),
+    "sensitive numbers": lambda: microdata(["age"], ["code"]),
+    "sensitive missing": lambda: microdata(["age"], ["gaps"]),
+}
+
+
+def boxes(table: sf.Microdata) -> Release:
+    return sf.publish(table, sf.Mondrian(), sf.KAnonymity(2), seed=1)
+
+
+def apart(table: sf.Microdata) -> Release:
+    return sf.publish(table, sf.Anatomize(), sf.LDiversity(1.2), seed=1)
+
+
+def measured(table: sf.Microdata, release: Release | Path, **options: Any) -> Evaluation:
+    return evaluate(release, table, **{"queries": 30, "seed": 1, **options})
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_generalized_tables_of_every_shape(name: str) -> None:
+    table = TABLES[name]()
+    seen = measured(table, boxes(table))
+    assert [shown.attribute for shown in seen.distributions] == list(table.schema.quasi)
+    for shown in seen.distributions:
+        assert sum(shown.truth) == table.n_rows
+        assert sum(shown.estimate) == pytest.approx(table.n_rows)
+        assert_within_bounds(shown.truth, shown.lo, shown.hi)
+        assert 0 <= shown.distance <= 1
+        assert len(shown.labels) <= 20
+    assert_sound(seen)
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name != "no sensitive"])
+def test_anatomized_tables_of_every_shape(name: str) -> None:
+    table = TABLES[name]()
+    seen = measured(table, apart(table))
+    pairs = [(shown.attribute, shown.among) for shown in seen.distributions]
+    assert len(pairs) == len(table.schema.quasi) * len(table.schema.sensitive)
+    for shown in seen.distributions:
+        assert shown.among is not None
+        assert_within_bounds(shown.truth, shown.lo, shown.hi)
+        # what a value's rows are in all is published exactly
+        assert sum(shown.estimate) == pytest.approx(sum(shown.truth))
+    assert_sound(seen)
+
+
+def assert_within_bounds(truth: tuple[int, ...], lo: tuple[int, ...], hi: tuple[int, ...]) -> None:
+    assert all(low <= true <= high for true, low, high in zip(truth, lo, hi, strict=True))
+
+
+def assert_sound(seen: Evaluation) -> None:
+    assert seen.errors is not None
+    assert seen.errors.comparison.coverage == 1
+    assert len(seen.errors.queries) == 30
+    assert seen.verification.ok
+    assert seen.advice
+    json.dumps(seen.to_dict(), allow_nan=False, default=str)
+
+
+@pytest.mark.parametrize("most", [3, 10, 20])
+@pytest.mark.parametrize("name", [name for name in people(1) if name != "drug"])
+def test_every_row_is_in_one_bin(name: str, most: int) -> None:
+    orders = {name: ORDERS[name]} if name in ORDERS else {}
+    table = microdata([name], [], orders=orders)
+    bins = bins_of(table, name, most)
+    counts = table.counts([sf.Query({name: one.predicate}) for one in bins])
+    assert counts.estimate.sum() == table.n_rows
+    assert len(bins) <= most
+    assert len({one.label for one in bins}) == len(bins)
+
+
+def test_bins_read_well() -> None:
+    table = microdata(["age", "city", "gaps", "code", "smoker"], [])
+    ages = [one.label for one in bins_of(table, "age", 10)]
+    assert ages == ["18 – 19", "20 – 29", *(f"{ten} – {ten + 9}" for ten in range(30, 80, 10)),
+                    "80 – 89"]  # fmt: skip
+    assert bins_of(table, "city", 10)[-1].label == "21 others"
+    assert bins_of(table, "gaps", 10)[-1].label == "(missing)"
+    assert [one.label for one in bins_of(table, "code", 10)] == ["10 – 999", "1000 – 4999", "5000"]
+    assert [one.label for one in bins_of(table, "smoker", 10)] == ["no", "yes"]
+
+
+def test_a_long_tail_is_cut_into_even_ranges() -> None:
+    numbers = np.append(np.arange(1000), 10**7)
+    table = sf.Microdata.from_arrow(pa.table({"gain": numbers}), sf.Schema(quasi=["gain"]))
+    queries = [sf.Query({"gain": one.predicate}) for one in bins_of(table, "gain", 10)]
+    assert table.counts(queries).estimate.max() < 150
+
+
+def test_distances_are_total_variation() -> None:
+    table = sf.Microdata.from_arrow(
+        pa.table({"x": [1, 1, 1, 2], "y": [1, 2, 3, 4]}), sf.Schema(quasi=["x", "y"])
+    )
+    seen = measured(table, sf.publish(table, sf.Mondrian(), sf.KAnonymity(4)))
+    shown = seen.distributions[0]
+    assert shown.truth == (3, 1)
+    assert shown.estimate == (2.0, 2.0)
+    assert shown.distance == 0.25
+    assert (shown.lo, shown.hi) == ((0, 0), (4, 4))
+
+
+def test_a_folder_and_a_release_in_memory_are_measured_alike(tmp_path: Path) -> None:
+    table = TABLES["plain"]()
+    release = boxes(table)
+    folder = release.write(tmp_path / "out")
+    first, second = measured(table, release).to_dict(), measured(table, folder).to_dict()
+    assert (first.pop("release"), second.pop("release")) == ("release in memory", "out")
+    del first["promise"]["path"], second["promise"]["path"]
+    assert first == second
+
+
+def test_the_seed_that_was_drawn_is_stated() -> None:
+    table = TABLES["plain"]()
+    release = boxes(table)
+    seen = evaluate(release, table, queries=20)
+    assert seen.errors is not None
+    seed = int(seen.errors.workload.rsplit("seed ", 1)[1])
+    again = evaluate(release, table, queries=20, seed=seed)
+    assert again.to_dict()["queries"] == seen.to_dict()["queries"]
+
+
+def test_many_values_are_asked_about_in_ranges() -> None:
+    draw = np.random.default_rng(1)
+    columns = {
+        "pay": draw.random(3000),
+        "code": [f"c{number}" for number in range(3000)],
+        "ill": draw.choice(["a", "b"], 3000),
+    }
+    schema = sf.Schema(quasi=["pay", "code"], sensitive="ill")
+    table = sf.Microdata.from_arrow(pa.table(columns), schema)
+    errors = evaluate(sf.publish(table, sf.Mondrian(), sf.KAnonymity(100)), table, seed=1).errors
+    assert errors is not None
+    assert "neighbouring values of 1 to 2 quasi-identifiers and ill" in errors.workload
+    assert len(errors.queries) == 600
+    assert all("BETWEEN" in sql_of(query) for query in errors.queries if "pay" in query.where)
+    assert errors.comparison.coverage == 1
+
+
+def test_an_own_workload() -> None:
+    table = TABLES["plain"]()
+    own: list[str | sf.Query] = [
+        "SELECT COUNT(*) FROM t WHERE age < 40 AND disease = 'flu'",
+        "SELECT AVG(age) FROM t",
+        sf.Query({"sex": ["f"]}, by=["disease"]),
+        "SELECT COUNT(*) FROM t WHERE age > 500",
+    ]
+    errors = evaluate(boxes(table), table, own).errors
+    assert errors is not None
+    assert errors.given
+    assert errors.workload == "4 queries of your own"
+    assert len(errors.comparison) == 3 + 4
+    assert errors.comparison.zero_truth == 1
+    assert any("one of its figures" in example.sql for example in errors.examples)
+    with pytest.raises(QueryRefused, match="salary"):
+        evaluate(boxes(table), table, ["SELECT COUNT(*) FROM t WHERE salary > 3"])
+
+
+def test_a_workload_in_parts_is_compared_as_a_whole() -> None:
+    table = TABLES["plain"]()
+    release = boxes(table)
+    own = sf.anatomy_workload(table, queries=120, dimensionality=1, seed=2)
+    errors = evaluate(release, table, own).errors
+    assert errors is not None
+    whole = sf.compare(release, table, own)
+    for name in ("query", "truth", "estimate", "lo", "hi"):
+        assert getattr(errors.comparison, name).tolist() == getattr(whole, name).tolist()
+
+
+def test_curves_bands_and_examples() -> None:
+    table = TABLES["plain"]()
+    errors = measured(table, boxes(table), queries=200).errors
+    assert errors is not None
+    xs, ys = zip(*errors.curve, strict=True)
+    assert list(xs) == sorted(xs)
+    assert list(ys) == sorted(ys)
+    assert ys[-1] == 1
+    for bands in (errors.by_size, errors.by_attributes):
+        assert sum(band.figures for band in bands) == len(errors.comparison.accuracy.errors)
+    assert [band.label for band in errors.by_attributes] == ["2", "3", "4"]
+    assert {example.sort for example in errors.examples} == {"best", "middle", "worst"}
+    worst = max(example.error for example in errors.examples)
+    assert worst == errors.comparison.accuracy.errors.max()
+
+
+def test_queries_that_are_all_truly_zero_have_no_errors() -> None:
+    table = TABLES["plain"]()
+    seen = evaluate(boxes(table), table, ["SELECT COUNT(*) FROM t WHERE age > 500"])
+    assert seen.errors is not None
+    assert (seen.errors.curve, seen.errors.by_size, seen.errors.examples) == ((), (), ())
+    assert math.isnan(seen.errors.bias)
+    assert seen.to_dict()["queries"]["bias"] is None
+
+
+def test_text_cannot_be_asked_and_that_is_said() -> None:
+    table = TABLES["plain"]()
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(5), labels="text")
+    seen = measured(table, release)
+    assert seen.distributions == ()
+    assert seen.errors is None
+    assert "as text" in seen.unasked["age"]
+    assert "--labels" in seen.advice[0].text
+
+
+def test_sets_in_csv_files_are_left_out_and_the_rest_is_measured(tmp_path: Path) -> None:
+    table = TABLES["plain"]()
+    folder = boxes(table).write(tmp_path / "out", format="csv")
+    seen = measured(table, folder, queries=200)
+    assert [shown.attribute for shown in seen.distributions] == ["age"]
+    assert set(seen.unasked) == {"sex", "city"}
+    assert seen.errors is not None
+    assert seen.errors.left_out + len(seen.errors.queries) == 200
+    assert {name for query in seen.errors.queries for name in query.where} == {"age", "disease"}
+
+
+def test_another_table_is_refused() -> None:
+    table = TABLES["plain"]()
+    with pytest.raises(DataError, match="240 rows and the table 239"):
+        evaluate(boxes(table), microdata(["age", "sex", "city"], ["disease"], n=239))
+    with pytest.raises(SchemaError, match="'city' is quasi in the release"):
+        evaluate(boxes(table), microdata(["age", "sex"], ["disease"]))
+    with pytest.raises(SchemaError, match="'pay' is quasi in the schema only"):
+        evaluate(boxes(table), microdata(["age", "sex", "city", "pay"], ["disease"]))
+    with pytest.raises(ParameterError, match="queries"):
+        evaluate(boxes(table), table, queries=0)
+
+
+def other(**changed: Any) -> sf.Microdata:
+    columns = {name: people(seed=6)[name] for name in ("age", "sex", "city", "disease")}
+    schema = sf.Schema(quasi=["age", "sex", "city"], sensitive="disease")
+    return sf.Microdata.from_arrow(pa.table({**columns, **changed}), schema)
+
+
+def test_a_table_of_other_people_shows() -> None:
+    seen = measured(other(), boxes(TABLES["plain"]()))
+    assert seen.errors is not None
+    assert seen.errors.comparison.coverage < 1
+    assert "outside its bounds" in seen.advice[0].figure
+    with pytest.raises(DataError, match="'disease' that the table lacks"):
+        measured(other(disease=["x"] * N), apart(TABLES["plain"]()))
+
+
+def test_a_broken_promise_comes_first(tmp_path: Path) -> None:
+    table = TABLES["plain"]()
+    folder = boxes(table).write(tmp_path / "out")
+    stated = json.loads((folder / "release.json").read_text())
+    stated["promise"][0]["k"] = 100
+    (folder / "release.json").write_text(json.dumps(stated))
+    seen = measured(table, folder)
+    assert not seen.verification.ok
+    assert "Do not publish" in seen.advice[0].text
+    assert seen.errors is not None
+
+
+def test_damaged_tables_are_not_asked(tmp_path: Path) -> None:
+    table = TABLES["plain"]()
+    folder = apart(table).write(tmp_path / "out")
+    qit = pq.read_table(folder / "qit.parquet")
+    pq.write_table(qit.slice(1), folder / "qit.parquet")
+    seen = measured(table, folder)
+    assert not seen.verification.ok
+    assert seen.errors is None
+    assert "damaged" in seen.unasked["age"]
+
+
+def figures(seen: Evaluation) -> str:
+    return "\n".join(one.figure for one in seen.advice)
+
+
+def test_advice_names_its_figure() -> None:
+    table = TABLES["one value"]()
+    assert "one has one value only" in figures(measured(table, boxes(table)))
+    table = TABLES["plain"]()
+    coarse = sf.publish(table, sf.Mondrian(), sf.KAnonymity(200))
+    assert "100% for age" in figures(measured(table, coarse))
+    both = sf.KAnonymity(2) & sf.DistinctLDiversity(4)
+    seen = measured(table, sf.publish(table, sf.Mondrian(cuts="median"), both))
+    assert "times as large as k asks" in figures(seen)
+    assert any('cuts="all"' in one.text for one in seen.advice)
+    twins = microdata(["sex"], ["disease"])
+    seen = measured(twins, sf.publish(twins, sf.Mondrian(), sf.KAnonymity(5)))
+    assert any("--relaxed" in one.text for one in seen.advice)
+
+
+@pytest.mark.parametrize(
+    ("column", "labels", "words"),
+    [
+        ("numbers", "ranges", "Declare bins"),
+        ("texts", "ranges", "Give rare values one name"),
+        ("texts", "taxonomy", "--labels sets"),
+    ],
+)
+def test_uneven_boxes_have_a_remedy_that_fits(column: str, labels: Any, words: str) -> None:
+    rare = np.append(np.zeros(80, int), np.arange(20))
+    values = rare if column == "numbers" else [f"v{number}" for number in rare]
+    tree = sf.Taxonomy.from_nested({"any": sorted({f"v{number}" for number in rare})})
+    taxonomies = {"x": tree} if labels == "taxonomy" else None
+    schema = sf.Schema(quasi=["x"], taxonomies=taxonomies)
+    table = sf.Microdata.from_arrow(pa.table({"x": values}), schema)
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(60), labels=labels)
+    found = [one for one in measured(table, release).advice if "another bin of x" in one.figure]
+    assert words in found[0].text
+
+
+def test_narrow_questions_advise_the_anatomized_form() -> None:
+    table = TABLES["plain"]()
+    own = [f"SELECT COUNT(*) FROM t WHERE age = {age} AND city = 'town 3'" for age in range(90)]
+    seen = evaluate(sf.publish(table, sf.Mondrian(), sf.KAnonymity(60)), table, own)
+    assert any("anatomized form" in one.text for one in seen.advice)
+    assert any("Mondrian(workload=...)" in one.text for one in seen.advice)
+
+
+def test_stages_are_told() -> None:
+    heard: list[tuple[str, float]] = []
+    table = TABLES["plain"]()
+    options = {"queries": 101, "progress": lambda stage, share: heard.append((stage, share))}
+    measured(table, boxes(table), **options)
+    stages = ["verifying", *["comparing"] * 3, *["asking"] * 3]
+    assert [stage for stage, _ in heard] == stages
+    assert all(0 <= share < 1 for _, share in heard)
