@@ -119,7 +119,12 @@ def publish(
     randomness = Randomness(seed)
     partition = algorithm.partition(
         table, needs, randomness, lambda share: tell("partitioning", share)
-    ).relabelled(randomness)
+    )
+    left_out = partition.n_left_out
+    if left_out:
+        rows, partition = partition.kept()
+        table = table.take(rows)
+    partition = partition.relabelled(randomness)
     groups = {name: _seen(table, name, partition) for name in table.schema.sensitive}
     _require_kept(needs, groups, partition)
     tell("building tables", 0.0)
@@ -136,6 +141,7 @@ def publish(
             columns=columns,
             types=column_types(shown.schema for shown in tables),
             metrics={**_group_figures(needs, partition), **metrics},
+            suppressed=left_out,
         )
 
     if shape == AnatomizedTables.kind:
@@ -143,11 +149,11 @@ def publish(
         figures = _anatomy_figures(groups)
         return AnatomizedTables(qit, sts, manifest(columns, figures, qit, *sts.values()))
     boxes = boxes_of(table, partition, labels)
-    lines, group_of_row, rows, columns = published_rows(
+    lines, group_of_row, others, columns = published_rows(
         table, partition, boxes, labels, averaged, randomness
     )
-    stated = manifest(columns, _box_figures(partition, boxes), lines, rows)
-    return GeneralizedTable(lines, group_of_row, rows, stated)
+    stated = manifest(columns, _box_figures(partition, boxes, left_out), lines, others)
+    return GeneralizedTable(lines, group_of_row, others, stated)
 
 
 def publish_file(
@@ -291,11 +297,11 @@ def _group_figures(needs: tuple[Requirement, ...], partition: Partition) -> dict
     return figures
 
 
-def _box_figures(partition: Partition, boxes: Boxes) -> dict[str, Any]:
-    """Figures of release.json about boxes."""
+def _box_figures(partition: Partition, boxes: Boxes, left_out: int) -> dict[str, Any]:
+    """Figures of release.json about boxes; a row that is left out counts as unknown."""
     return {
-        "ncp": loss.ncp(boxes, partition.sizes),
-        "ncp_by_attribute": loss.ncp_by_attribute(boxes, partition.sizes),
+        "ncp": loss.ncp(boxes, partition.sizes, left_out),
+        "ncp_by_attribute": loss.ncp_by_attribute(boxes, partition.sizes, left_out),
         "iloss": loss.iloss(boxes, partition.sizes),
         "reconstruction_error": generalized_reconstruction_error(boxes, partition.sizes),
     }

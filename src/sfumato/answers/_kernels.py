@@ -46,6 +46,17 @@ def tally(
 
 
 @kernel
+def add_up(rows: Counts, share: Floats, lack: Counts, cap: Counts) -> tuple[float, int, int]:
+    """Expected, fewest and most rows over all groups; see scope.py."""
+    expected, fewest, most = 0.0, 0, 0
+    for g in range(rows.size):
+        expected += share[g] * rows[g]
+        fewest += max(0, rows[g] - lack[g])
+        most += min(rows[g], cap[g])
+    return expected, fewest, most
+
+
+@kernel
 def mark_cells(
     starts: Words,
     columns: HalfWords,

@@ -123,7 +123,7 @@ class Choices:
 
     def expected_sum(self) -> float:
         """The sum to expect."""
-        return float(self.weights @ self.expected)
+        return float((self.weights * self.expected).sum())
 
     def expected_rows(self) -> float:
         """The number of rows to expect."""

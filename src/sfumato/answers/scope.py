@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.answers._kernels import add_up
 from sfumato.core.arrays import Counts, Flags, Floats
 
 
@@ -74,8 +75,5 @@ class Found(NamedTuple):
 
     def counted(self) -> Counted:
         """The count over all groups."""
-        return Counted(
-            float(self.scope.share @ self.rows),
-            int(self.scope.fewest(self.rows).sum()),
-            int(self.scope.most(self.rows).sum()),
-        )
+        scope = self.scope
+        return Counted(*add_up(self.rows, scope.share, scope.lack, scope.cap))

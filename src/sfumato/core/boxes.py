@@ -1,7 +1,8 @@
 """The box of every group: what its rows have in common on each quasi-identifier.
 
-An ordered attribute gives a range, an unordered one the set of values that occur, and a taxonomy
-the lowest node above them. Each says how much it tells less than the exact value would.
+An ordered attribute gives a range, an unordered one the set of values that occur, a taxonomy the
+lowest node above them, and suppression the one value or nothing. Each says how much it tells less
+than the exact value would.
 """
 
 from __future__ import annotations
@@ -36,6 +37,14 @@ class Side(Protocol):
         """Per group, how many domain values the side covers."""
         ...
 
+    def covers(self, codes: Ints, groups: Codes) -> Flags:
+        """Whether each row's code lies in the side of its group."""
+        ...
+
+    def taken(self, groups: Ints) -> Side:
+        """The sides of these groups, in this order."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
@@ -68,6 +77,16 @@ class Ranges:
         inside = np.where(self.low < 0, 0, self.high - self.low + 1)
         return (inside + self.missing).astype(np.float64)
 
+    def covers(self, codes: Ints, groups: Codes) -> Flags:
+        """Between the ends, or missing where that may be."""
+        lacks = codes == self.attribute.missing_code
+        inside = (self.low[groups] <= codes) & (codes <= self.high[groups])
+        return np.where(lacks, self.missing[groups], inside)
+
+    def taken(self, groups: Ints) -> Ranges:
+        """The ranges of these groups."""
+        return Ranges(self.attribute, self.low[groups], self.high[groups], self.missing[groups])
+
     def extents(self) -> Floats:
         """Widths in the attribute's own unit (ranks for a categorical order)."""
         at = np.append(self.attribute.positions, 0.0)  # never empty: -1 must point somewhere
@@ -95,6 +114,21 @@ class ValueSets:
     def n_values(self) -> Floats:
         """Values in the set."""
         return np.diff(self.starts).astype(np.float64)
+
+    def covers(self, codes: Ints, groups: Codes) -> Flags:
+        """In the set."""
+        owners = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        keys = owners * self.attribute.size + self.codes
+        wanted = groups.astype(np.int64) * self.attribute.size + codes
+        return np.isin(wanted, keys)
+
+    def taken(self, groups: Ints) -> ValueSets:
+        """The sets of these groups."""
+        lengths = np.diff(self.starts)[groups]
+        starts = np.append(0, np.cumsum(lengths))
+        within = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+        codes = self.codes[np.repeat(self.starts[:-1][groups], lengths) + within]
+        return ValueSets(self.attribute, starts, codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,6 +162,52 @@ class Nodes:
         inside = np.where(self.nodes < 0, 0, self.taxonomy.n_leaves(self.nodes))
         return (inside + self.missing).astype(np.float64)
 
+    def covers(self, codes: Ints, groups: Codes) -> Flags:
+        """Below the node, or missing where that may be."""
+        nodes = self.nodes[groups]
+        first, last = self.taxonomy.first_leaf[nodes], self.taxonomy.last_leaf[nodes]
+        inside = (nodes >= 0) & (first <= codes) & (codes <= last)
+        return np.where(codes == self.attribute.missing_code, self.missing[groups], inside)
+
+    def taken(self, groups: Ints) -> Nodes:
+        """The nodes of these groups."""
+        return Nodes(self.attribute, self.taxonomy, self.nodes[groups], self.missing[groups])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """The one value that all rows of a group have, or -1: suppressed, anything."""
+
+    attribute: Attribute
+    codes: Codes
+
+    @classmethod
+    def around(cls, attribute: Attribute, codes: Ints, partition: Partition) -> Cells:
+        """Values where a group has one only."""
+        first = np.zeros(partition.n_groups, np.int32)
+        first[partition.groups] = codes
+        differs = np.zeros(partition.n_groups, np.bool_)
+        differs[partition.groups[codes != first[partition.groups]]] = True
+        return cls(attribute, np.where(differs, -1, first).astype(np.int32))
+
+    def penalties(self) -> Floats:
+        """A suppressed cell counts 1."""
+        return (self.codes < 0).astype(np.float64)
+
+    def n_values(self) -> Floats:
+        """One, or all."""
+        return np.where(self.codes < 0, self.attribute.size, 1).astype(np.float64)
+
+    def covers(self, codes: Ints, groups: Codes) -> Flags:
+        """The value itself, or anything."""
+        shown = self.codes[groups]
+        covered: Flags = (shown < 0) | (shown == codes)
+        return covered
+
+    def taken(self, groups: Ints) -> Cells:
+        """The cells of these groups."""
+        return Cells(self.attribute, self.codes[groups])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
@@ -138,3 +218,7 @@ class Boxes:
     def __iter__(self) -> Iterator[Side]:
         """Side after side."""
         return iter(self.sides)
+
+    def taken(self, groups: Ints) -> Boxes:
+        """The boxes of these groups, in this order."""
+        return Boxes(tuple(side.taken(groups) for side in self.sides))

@@ -69,6 +69,16 @@ class Microdata(Askable):
         """Number of codes of each quasi-identifier."""
         return np.array([attribute.size for attribute in self.quasi], np.int64)
 
+    def take(self, rows: Ints) -> Microdata:
+        """The table with some of its rows only; domains stay as they are."""
+        return Microdata(
+            self.schema,
+            len(rows),
+            self.attributes,
+            {name: codes[rows] for name, codes in self.codes.items()},
+            self.insensitive.take(pa.array(rows)),
+        )
+
     def __len__(self) -> int:
         """Number of rows."""
         return self.n_rows

@@ -1,8 +1,9 @@
-"""A partition: every row in exactly one group. Everything published is a view of one."""
+"""A partition: every row in one group at most. Everything published is a view of one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,26 +12,39 @@ from sfumato.core.arrays import Codes, Counts
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
 
+if TYPE_CHECKING:
+    from sfumato.core.boxes import Boxes
+
+LEFT_OUT = -1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """``groups[i]`` is the group of row i; groups are numbered from 0 and none is empty."""
+    """``groups[i]`` is the group of row i; groups are numbered from 0 and none is empty.
+
+    A row whose group is LEFT_OUT is suppressed: it is not published. An algorithm that recodes
+    values gives the ``boxes`` in which groups are to be shown; without any they are drawn as
+    tightly as possible.
+    """
 
     groups: Codes
     sizes: Counts
+    boxes: Boxes | None = None
 
     @classmethod
-    def of(cls, groups: Codes) -> Partition:
+    def of(cls, groups: Codes, boxes: Boxes | None = None) -> Partition:
         """Wrap an array of group numbers, checking that no group is empty."""
         if groups.size == 0:
             raise ParameterError("a partition has at least one row", parameter="groups")
-        if groups.min() < 0:
+        if groups.min() < LEFT_OUT:
             raise ParameterError("groups are numbered from 0", parameter="groups")
-        sizes = np.bincount(groups).astype(np.int64)
+        sizes = np.bincount(groups[groups >= 0]).astype(np.int64)
+        if not len(sizes):
+            raise ParameterError("every row is left out", parameter="groups")
         if not sizes.all():
             empty = int(np.argmin(sizes))
             raise ParameterError(f"group {empty} has no rows", parameter="groups")
-        return cls(groups=np.ascontiguousarray(groups, np.int32), sizes=sizes)
+        return cls(np.ascontiguousarray(groups, np.int32), sizes, boxes)
 
     @property
     def n_groups(self) -> int:
@@ -39,16 +53,26 @@ class Partition:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """How many rows there are, left out or not."""
         return len(self.groups)
+
+    @property
+    def n_left_out(self) -> int:
+        """How many rows are left out."""
+        return self.n_rows - int(self.sizes.sum())
+
+    def kept(self) -> tuple[Counts, Partition]:
+        """The rows that are not left out, and their partition."""
+        rows = np.flatnonzero(self.groups >= 0)
+        return rows, Partition(self.groups[rows], self.sizes, self.boxes)
 
     def relabelled(self, randomness: Randomness) -> Partition:
         """The same groups under random numbers: an algorithm's own may tell how it went."""
+        order = randomness.permutation(self.n_groups)
         number = np.empty(self.n_groups, np.int32)
-        number[randomness.permutation(self.n_groups)] = np.arange(self.n_groups, dtype=np.int32)
-        sizes = np.empty_like(self.sizes)
-        sizes[number] = self.sizes
-        return Partition(groups=number[self.groups], sizes=sizes)
+        number[order] = np.arange(self.n_groups, dtype=np.int32)
+        boxes = None if self.boxes is None else self.boxes.taken(order)
+        return Partition(number[self.groups], self.sizes[order], boxes)
 
     def published_order(self, randomness: Randomness) -> Codes:
         """Rows by the number of their group, in random order inside a group."""

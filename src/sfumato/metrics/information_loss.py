@@ -25,15 +25,19 @@ def average_group_size(partition: Partition, k: int) -> float:
     return partition.n_rows / partition.n_groups / k
 
 
-def ncp(boxes: Boxes, sizes: Counts) -> float:
-    """Normalized certainty penalty: mean over all published cells, 0 exact to 1 unknown."""
-    return float(np.mean(list(ncp_by_attribute(boxes, sizes).values())))
+def ncp(boxes: Boxes, sizes: Counts, left_out: int = 0) -> float:
+    """Normalized certainty penalty: mean over all cells, 0 exact to 1 unknown.
+
+    The cells of rows that were ``left_out`` count 1.
+    """
+    return float(np.mean(list(ncp_by_attribute(boxes, sizes, left_out).values())))
 
 
-def ncp_by_attribute(boxes: Boxes, sizes: Counts) -> dict[str, float]:
+def ncp_by_attribute(boxes: Boxes, sizes: Counts, left_out: int = 0) -> dict[str, float]:
     """The mean penalty of each attribute's cells."""
+    rows = int(sizes.sum()) + left_out
     return {
-        side.attribute.name: float(np.average(side.penalties(), weights=sizes)) for side in boxes
+        side.attribute.name: float((side.penalties() @ sizes + left_out) / rows) for side in boxes
     }
 
 

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from sfumato.core.arrays import Codes, Flags, Ints
 from sfumato.core.attribute import Attribute, Kind
-from sfumato.core.boxes import Nodes, Ranges, Side, ValueSets
+from sfumato.core.boxes import Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.core.partition import Partition
 from sfumato.errors import ParameterError
 
-Labels: TypeAlias = Literal["ranges", "sets", "taxonomy", "text"]
+Labels: TypeAlias = Literal["ranges", "sets", "taxonomy", "suppression", "text"]
 Columns: TypeAlias = dict[str, pa.Array]
 
 
@@ -31,6 +31,8 @@ def require_labels(labels: str) -> None:
 
 def side_for(attribute: Attribute, codes: Ints, partition: Partition, labels: Labels) -> Side:
     """The kind of side in which an attribute is to be published."""
+    if labels == "suppression":
+        return Cells.around(attribute, codes, partition)
     if labels in ("taxonomy", "text") and attribute.taxonomy is not None:
         return Nodes.above(Ranges.around(attribute, codes, partition))
     as_set = labels == "sets" and attribute.kind is Kind.CATEGORICAL
@@ -54,6 +56,8 @@ def columns_of(side: Side, labels: Labels) -> tuple[str, Columns]:
         return "label", {name: _node_labels(side), **_missing_column(side.attribute, side.missing)}
     if isinstance(side, ValueSets):
         return "set", {name: _lists(side)}
+    if isinstance(side, Cells):
+        return "cell", {name: _cells(side), f"{name}_suppressed": pa.array(side.codes < 0)}
     raise TypeError(f"no columns for a {type(side).__name__}")
 
 
@@ -72,6 +76,13 @@ def _node_labels(side: Nodes) -> pa.Array:
     return labels.take(pa.array(side.nodes, mask=side.nodes < 0))
 
 
+def _cells(side: Cells) -> pa.Array:
+    """The value, or null: suppressed, or missing where it is not said to be suppressed."""
+    shown = np.where(side.codes < 0, 0, side.codes)
+    values = side.attribute.decode(shown)
+    return pc.if_else(pa.array(side.codes < 0), pa.scalar(None, values.type), values)
+
+
 def _lists(side: ValueSets) -> pa.ListArray:
     return pa.ListArray.from_arrays(
         pa.array(side.starts.astype(np.int32)), side.attribute.decode(side.codes)
@@ -82,6 +93,8 @@ def _text(side: Side) -> pa.Array:
     """One readable cell: 53711, [53710, 53711], {Female, Male}; null when only missing."""
     if isinstance(side, ValueSets):
         return _set_text(side)
+    if isinstance(side, Cells):
+        return pc.if_else(pa.array(side.codes < 0), "*", _cells(side).cast(pa.string()))
     if isinstance(side, Nodes):
         shown = _node_labels(side)
     elif isinstance(side, Ranges):

@@ -24,7 +24,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError, PromiseBroken, SchemaError
 from sfumato.releases.columns import Columns, Labels, columns_of, side_for
 from sfumato.releases.compact import compact
 from sfumato.releases.files import PIECE, FileFormat, Pieces, read_pieces, write_release
@@ -101,13 +101,29 @@ class GeneralizedTable(Askable):
 
 
 def boxes_of(table: Microdata, partition: Partition, labels: Labels) -> Boxes:
-    """The boxes in which each quasi-identifier is published."""
+    """The boxes in which each quasi-identifier is published: the algorithm's, or the tightest."""
+    if partition.boxes is not None:
+        _require_covering(partition.boxes, table, partition)
+        return partition.boxes
     return Boxes(
         tuple(
             side_for(attribute, table.codes[attribute.name], partition, labels)
             for attribute in table.quasi
         )
     )
+
+
+def _require_covering(boxes: Boxes, table: Microdata, partition: Partition) -> None:
+    """A box that a row lies outside of would tell something false."""
+    for side in boxes:
+        name = side.attribute.name
+        covered = side.covers(table.codes[name], partition.groups)
+        if not covered.all():
+            raise PromiseBroken(
+                f"{int((~covered).sum()):,} rows lie outside of their boxes along {name!r}; "
+                "nothing is published (this is a bug in the algorithm)",
+                failures=[name],
+            )
 
 
 def published_rows(
@@ -127,7 +143,10 @@ def published_rows(
         form, shown = columns_of(side, labels)
         if side.attribute.name in means:
             shown[f"{side.attribute.name}_mean"] = _means(table, partition, side.attribute)
-        described.append(describe_column(side.attribute, Role.QUASI, form, tuple(shown)))
+        tight = form == "range" and partition.boxes is None
+        described.append(
+            describe_column(side.attribute, Role.QUASI, form, tuple(shown), tight=tight or None)
+        )
         groups.update(_unused(shown, groups))
     for attribute in table.sensitive:
         shown = {attribute.name: attribute.decode(table.codes[attribute.name][rows])}

@@ -28,7 +28,7 @@ FILE = "release.json"
 class PublishedColumn:
     """How one attribute of the microdata appears.
 
-    ``form`` is range, set, label or text for a generalized quasi-identifier and value for
+    ``form`` is range, set, label, cell or text for a generalized quasi-identifier and value for
     everything published as it is; ``columns`` are the names of its columns in the table. The ends
     of ``tight`` ranges are values of the group, not only around them.
     """
@@ -45,7 +45,10 @@ class PublishedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The contents of release.json; ``types`` are the Arrow types of the tables' columns."""
+    """The contents of release.json; ``types`` are the Arrow types of the tables' columns.
+
+    ``rows`` are those that are published; ``suppressed`` ones were left out.
+    """
 
     kind: str
     promise: tuple[dict[str, Any], ...]
@@ -55,6 +58,7 @@ class Manifest:
     columns: tuple[PublishedColumn, ...]
     types: tuple[tuple[str, str], ...]
     metrics: dict[str, Any]
+    suppressed: int = 0
     made_by: str = field(default="sfumato")
 
     def of_role(self, role: str) -> tuple[PublishedColumn, ...]:
@@ -78,7 +82,12 @@ class Manifest:
 
 
 def describe_column(
-    attribute: Attribute, role: Role, form: str, columns: tuple[str, ...] | None = None
+    attribute: Attribute,
+    role: Role,
+    form: str,
+    columns: tuple[str, ...] | None = None,
+    *,
+    tight: bool | None = None,
 ) -> PublishedColumn:
     """Describe an attribute that is published under these columns (its own name by default)."""
     declared = attribute.kind is Kind.CATEGORICAL and attribute.ordered
@@ -91,7 +100,7 @@ def describe_column(
         kind=attribute.kind,
         order=tuple(attribute.values.to_pylist()) if declared and tree is None else None,
         taxonomy=tree.to_nested() if tree is not None else None,
-        tight=True if form == "range" else None,
+        tight=tight,
     )
 
 
@@ -136,6 +145,7 @@ def _from_stated(stated: Mapping[str, Any]) -> Manifest:
         columns=tuple(_column(column) for column in stated["columns"]),
         types=tuple((str(name), str(kind)) for name, kind in stated["types"].items()),
         metrics=dict(stated["metrics"]),
+        suppressed=int(stated.get("suppressed", 0)),
         made_by=str(stated["made_by"]),
     )
 
