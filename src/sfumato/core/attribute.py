@@ -124,7 +124,9 @@ def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
         low, high = int(numbers.min()), int(numbers.max())
         if high - low <= _CLOSE:
             # close together: marking what occurs is several times faster than hashing
-            offsets = (numbers - numbers.dtype.type(low)).astype(np.uint16)
+            # and unsigned: in the narrowest types a difference may not fit
+            apart = (numbers - numbers.dtype.type(low)).view(f"u{numbers.dtype.itemsize}")
+            offsets = apart.astype(np.uint16)
             occurs = np.zeros(high - low + 1, np.bool_)
             occurs[offsets] = True
             place = (np.cumsum(occurs) - 1).astype(_narrowest(len(occurs)))

@@ -92,6 +92,12 @@ def test_the_domain_spans_one_and_missing_lies_at_two(column: pa.Array) -> None:
     assert places[len(known) :].tolist() == [2.0] * attribute.has_missing
 
 
+def test_the_ends_of_a_narrow_type_are_as_far_apart_as_they_can_be() -> None:
+    attribute, codes = encoded(pa.array([0, -128, 127], pa.int8()))
+    assert attribute.values.to_pylist() == [-128, 0, 127]
+    assert codes.tolist() == [1, 0, 2]
+
+
 def test_coordinates_keep_proportions() -> None:
     attribute, _ = encoded(pa.array([10, 20, 50, None]))
     assert attribute.coordinates.tolist() == [0.0, 0.25, 1.0, 2.0]
