@@ -15,10 +15,13 @@ from benchmarks import (
     anatomy,
     answers,
     end_to_end,
+    full_domain,
     partitioning,
     quality,
+    recoding,
     startup,
     streaming,
+    workload,
 )
 from benchmarks.measure import Line
 
@@ -30,6 +33,9 @@ _SUITES = {
     "answers": answers.run,
     "startup": startup.run,
     "quality": quality.run,
+    "recoding": recoding.run,
+    "full_domain": full_domain.run,
+    "workload": workload.run,
 }
 _HEADS = ("benchmark", "measured", "limit", "met", "detail")
 

@@ -24,6 +24,27 @@ class Point(NamedTuple):
         return cls(x, fmean(values), stdev(values) if len(values) > 1 else None)
 
 
+class Box(NamedTuple):
+    """A rectangle over two attributes, its ends included."""
+
+    x_min: float
+    x_max: float
+    y_min: float
+    y_max: float
+
+    @property
+    def area(self) -> float:
+        """How many pairs of whole numbers it holds."""
+        return (self.x_max - self.x_min + 1) * (self.y_max - self.y_min + 1)
+
+
+class Drawing(NamedTuple):
+    """Rows of two attributes, and the boxes around their groups."""
+
+    rows: Sequence[tuple[float, float]]
+    boxes: Sequence[Box]
+
+
 Curve: TypeAlias = tuple[Point, ...]
 Series: TypeAlias = Mapping[str, Curve]
 Scale: TypeAlias = Literal["linear", "log"]
@@ -56,6 +77,7 @@ class Figure:
     """The result of one experiment. ``references`` are curves of theory, not of measurement.
 
     ``panels`` divides the plot: each panel's title, and the curves in it by their labels there.
+    Where there are ``drawings``, they are plotted under their titles instead of the curves.
     """
 
     number: str
@@ -67,6 +89,7 @@ class Figure:
     notes: tuple[str, ...] = ()
     references: frozenset[str] = frozenset()
     panels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    drawings: Mapping[str, Drawing] = field(default_factory=dict)
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
 

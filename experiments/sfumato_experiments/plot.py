@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import MissingExtra
-from sfumato_experiments.figure import Curve, Figure
+from sfumato_experiments.figure import Curve, Drawing, Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PatchCollection
     from matplotlib.figure import Figure as Sheet
 
 # Okabe and Ito: told apart by colour-blind readers too; markers tell them apart in grey.
@@ -48,7 +50,9 @@ def draw(figure: Figure, path: Path) -> None:
         dpi = _DPI if len(figure.panels) <= _PANEL_COLUMNS else _TALL_DPI
         sheet = Sheet(figsize=_size(figure), dpi=dpi, layout="constrained")
         FigureCanvasAgg(sheet)  # no pyplot: no window, no backend chosen for the whole process
-        if figure.panels:
+        if figure.drawings:
+            _drawings(sheet, figure)
+        elif figure.panels:
             _panels(sheet, figure)
         else:
             axes = sheet.subplots()
@@ -60,6 +64,8 @@ def draw(figure: Figure, path: Path) -> None:
 
 
 def _size(figure: Figure) -> tuple[float, float]:
+    if figure.drawings:
+        return 3.2 * len(figure.drawings), 3.7
     rows = -(-len(figure.panels) // _PANEL_COLUMNS)
     return (_INCHES[0], 1.2 + 2.4 * rows) if rows > 1 else (_INCHES[0], 3.6) if rows else _INCHES
 
@@ -85,6 +91,38 @@ def _panels(sheet: Sheet, figure: Figure) -> None:
         grid.flat[0].set_ylim(bottom=0)  # at the end: it stops the common axis from growing
     sheet.suptitle(_title(figure), x=0.01, ha="left", fontsize=11)
     sheet.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+def _drawings(sheet: Sheet, figure: Figure) -> None:
+    """Rows as dots, the larger the more of them; the boxes of their groups as outlines."""
+    grid = sheet.subplots(1, len(figure.drawings), sharex=True, sharey=True, squeeze=False)
+    for axes, (title, drawing) in zip(grid.flat, figure.drawings.items(), strict=True):
+        places = Counter(drawing.rows)
+        sizes = [1.5 * count for count in places.values()]
+        axes.scatter(*zip(*places, strict=True), s=sizes, color=_COLOURS[0], linewidths=0)
+        axes.add_collection(_outlines(drawing))
+        axes.set_title(title, fontsize=10)
+        axes.set_aspect("equal")
+        axes.grid(visible=False)
+        axes.set_xlabel("X")
+    grid.flat[0].set_ylabel("Y")
+    sheet.suptitle(_title(figure), x=0.01, ha="left", fontsize=11)
+
+
+def _outlines(drawing: Drawing) -> PatchCollection:
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    # half a value wider on all sides, so that boxes that touch share an edge
+    boxes = [
+        Rectangle(
+            (box.x_min - 0.5, box.y_min - 0.5),
+            box.x_max - box.x_min + 1,
+            box.y_max - box.y_min + 1,
+        )
+        for box in drawing.boxes
+    ]
+    return PatchCollection(boxes, facecolor="none", edgecolor=_COLOURS[1], linewidth=0.7)
 
 
 def _plain_numbers(axes: Axes, figure: Figure) -> None:

@@ -13,7 +13,12 @@ from sfumato import errors
 
 if TYPE_CHECKING:
     from sfumato.algorithms.anatomize import Anatomize
+    from sfumato.algorithms.branches import BranchMondrian
+    from sfumato.algorithms.full_domain import FullDomain
+    from sfumato.algorithms.local_recoding import LocalRecoding
     from sfumato.algorithms.mondrian import Mondrian
+    from sfumato.algorithms.single_dimensional import SingleDimensional
+    from sfumato.algorithms.subtree import Sibling, Subtree
     from sfumato.answers.accuracy import accuracy
     from sfumato.answers.compare import compare
     from sfumato.answers.matching import matching
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation, evaluate
     from sfumato.audits.inspection import assess, guess_schema, profile
     from sfumato.audits.verify import verify
-    from sfumato.core.answer import Answer, Result
+    from sfumato.core.answer import Answer, Likely, Result
     from sfumato.core.attribute import Attribute
     from sfumato.core.boxes import Boxes
     from sfumato.core.histograms import Histograms
@@ -36,6 +41,12 @@ if TYPE_CHECKING:
     from sfumato.core.query import Aggregate, Query
     from sfumato.core.schema import Schema
     from sfumato.core.taxonomy import Taxonomy
+    from sfumato.core.taxonomy_builders import (
+        date_taxonomy,
+        interval_taxonomy,
+        prefix_taxonomy,
+        suggest_taxonomy,
+    )
     from sfumato.io.schema_files import read_schema, read_taxonomies, write_schema
     from sfumato.io.tables import read
     from sfumato.metrics.information_loss import (
@@ -63,12 +74,19 @@ if TYPE_CHECKING:
     from sfumato.releases.anatomized import AnatomizedTables
     from sfumato.releases.generalized import GeneralizedTable
     from sfumato.releases.load import load
-    from sfumato.verbs import publish, publish_file
+    from sfumato.releases.permuted import PermutedTable
+    from sfumato.releases.perturbed import PerturbedTable
+    from sfumato.verbs import perturb, publish, publish_file
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "algorithms.anatomize": ("Anatomize",),
+    "algorithms.branches": ("BranchMondrian",),
+    "algorithms.full_domain": ("FullDomain",),
+    "algorithms.single_dimensional": ("SingleDimensional",),
+    "algorithms.subtree": ("Sibling", "Subtree"),
+    "algorithms.local_recoding": ("LocalRecoding",),
     "algorithms.mondrian": ("Mondrian",),
     "answers.accuracy": ("accuracy",),
     "answers.compare": ("compare",),
@@ -77,7 +95,7 @@ _HOMES = {
     "audits.evaluation": ("Evaluation", "evaluate"),
     "audits.inspection": ("assess", "guess_schema", "profile"),
     "audits.verify": ("verify",),
-    "core.answer": ("Answer", "Result"),
+    "core.answer": ("Answer", "Likely", "Result"),
     "core.attribute": ("Attribute",),
     "core.boxes": ("Boxes",),
     "core.histograms": ("Histograms",),
@@ -87,6 +105,12 @@ _HOMES = {
     "core.query": ("Aggregate", "Query"),
     "core.schema": ("Schema",),
     "core.taxonomy": ("Taxonomy",),
+    "core.taxonomy_builders": (
+        "date_taxonomy",
+        "interval_taxonomy",
+        "prefix_taxonomy",
+        "suggest_taxonomy",
+    ),
     "io.schema_files": ("read_schema", "read_taxonomies", "write_schema"),
     "io.tables": ("read",),
     "metrics.information_loss": (
@@ -114,7 +138,9 @@ _HOMES = {
     "releases.anatomized": ("AnatomizedTables",),
     "releases.generalized": ("GeneralizedTable",),
     "releases.load": ("load",),
-    "verbs": ("publish", "publish_file"),
+    "releases.permuted": ("PermutedTable",),
+    "releases.perturbed": ("PerturbedTable",),
+    "verbs": ("perturb", "publish", "publish_file"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -125,22 +151,31 @@ __all__ = [
     "Answer",
     "Attribute",
     "Boxes",
+    "BranchMondrian",
     "Compare",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Evaluation",
+    "FullDomain",
     "GeneralizedTable",
     "Histograms",
     "KAnonymity",
     "LDiversity",
+    "Likely",
+    "LocalRecoding",
     "Microdata",
     "Missing",
     "Mondrian",
     "Partition",
+    "PermutedTable",
+    "PerturbedTable",
     "Query",
     "RecursiveLDiversity",
     "Result",
     "Schema",
+    "Sibling",
+    "SingleDimensional",
+    "Subtree",
     "TCloseness",
     "Taxonomy",
     "accuracy",
@@ -152,6 +187,7 @@ __all__ = [
     "belief",
     "between",
     "compare",
+    "date_taxonomy",
     "discernibility",
     "dynamic_workload",
     "errors",
@@ -160,12 +196,15 @@ __all__ = [
     "guess_schema",
     "iloss",
     "individual_breach",
+    "interval_taxonomy",
     "least_reconstruction_error",
     "load",
     "matching",
     "ncp",
     "one_of",
     "perimeter",
+    "perturb",
+    "prefix_taxonomy",
     "profile",
     "publish",
     "publish_file",
@@ -176,6 +215,7 @@ __all__ = [
     "read_workload",
     "reconstruction_error",
     "row_breach",
+    "suggest_taxonomy",
     "uncertain_belief",
     "verify",
     "write_schema",

@@ -27,9 +27,8 @@ def test_one_figure_gives_table_claims_data_and_plot(
     assert run("mondrian", "--figure", "10", "--quick", "-o", str(tmp_path / "new")) == 0
     shown = capsys.readouterr().out
     assert "Figure 10" in shown
-    assert "strict multidimensional" in shown
     assert "yes  no method goes below k × rows" in shown
-    assert "open greedy multidimensional" in shown
+    assert "no   greedy multidimensional" in shown  # the rivals win where k is large
     assert str(tmp_path / "new" / "figure_10.csv") in shown
     with (tmp_path / "new" / "figure_10.csv").open(encoding="utf-8") as file:
         assert {line["series"] for line in csv.DictReader(file)} >= {"floor: k × rows"}
@@ -40,11 +39,12 @@ def test_one_figure_gives_table_claims_data_and_plot(
 def test_all_figures_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("mondrian", "--quick", "--seeds", "1", "--json", "-o", str(tmp_path)) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [figure["figure"] for figure in found["figures"]] == ["10", "11", "12", "13", "14"]
+    drawn = [figure["figure"] for figure in found["figures"]]
+    assert drawn == [str(number) for number in range(10, 18)]
     for figure in found["figures"]:
-        assert "no" not in {claim["shown"] for claim in figure["claims"]}
         assert all(Path(path).is_file() for path in figure["files"])
-    assert any("STAND-IN" in note for note in found["figures"][-1]["notes"])
+    adult = next(figure for figure in found["figures"] if figure["figure"] == "14")
+    assert any("STAND-IN" in note for note in adult["notes"])
 
 
 def test_the_default_folder_carries_the_papers_name(

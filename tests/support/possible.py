@@ -10,9 +10,12 @@ from typing import Any
 from sfumato.core.askable import Askable
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Aggregate
+from sfumato.core.schema import Role
 from sfumato.queries.binding import BoundQuery
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.permuted import PermutedTable
+from sfumato.releases.perturbed import PerturbedTable
 from tests.support.releases import rows_of, values_inside
 
 Table = list[dict[str, Any]]
@@ -40,22 +43,36 @@ def of_generalized(release: GeneralizedTable) -> Iterator[Table]:
 
 def of_anatomized(release: AnatomizedTables) -> Iterator[Table]:
     """The values of a group's ST may belong to its rows in any order, attribute by attribute."""
-    rows = release.qit.to_pylist()
+    values = {
+        (name, record["group_id"], place): [record[name]] * record["count"]
+        for name, st in release.sts.items()
+        for place, record in enumerate(st.to_pylist())
+    }
+    yield from _dealt(release.qit.to_pylist(), list(release.sts), values)
+
+
+def of_permuted(release: PermutedTable) -> Iterator[Table]:
+    """The values that a group shows may belong to its rows in any order, attribute by attribute."""
+    rows = release.table.to_pylist()
+    names = [column.name for column in release.manifest.of_role(Role.SENSITIVE)]
+    values = {
+        (name, row["group_id"], place): [row[name]]
+        for name in names
+        for place, row in enumerate(rows)
+    }
+    yield from _dealt(rows, names, values)
+
+
+def _dealt(
+    rows: Table, names: list[str], values: dict[tuple[str, int, int], list[Any]]
+) -> Iterator[Table]:
+    """All ways to deal to the rows of a group the values of (attribute, group, anything)."""
     groups = sorted({row["group_id"] for row in rows})
     members = {g: [row for row in rows if row["group_id"] == g] for g in groups}
     orders = []
-    for name, st in release.sts.items():
-        records = st.to_pylist()
-        for g in groups:
-            values = [
-                record[name]
-                for record in records
-                if record["group_id"] == g
-                for _ in range(record["count"])
-            ]
-            orders.append(
-                [(name, g, order) for order in sorted(set(permutations(values)), key=str)]
-            )
+    for name, g in product(names, groups):
+        held = [value for key, some in values.items() if key[:2] == (name, g) for value in some]
+        orders.append([(name, g, order) for order in sorted(set(permutations(held)), key=str)])
     for chosen in product(*orders):
         table = {g: [dict(row) for row in members[g]] for g in groups}
         for name, g, order in chosen:
@@ -64,10 +81,21 @@ def of_anatomized(release: AnatomizedTables) -> Iterator[Table]:
         yield [row for g in groups for row in table[g]]
 
 
+def of_perturbed(release: PerturbedTable) -> Iterator[Table]:
+    """Every row may have any value of the domain, whatever it shows."""
+    shown = release.table.to_pylist()
+    domains = [domain[name].to_pylist() for name, domain in release.domains.items()]
+    values = [dict(zip(release.domains, chosen, strict=True)) for chosen in product(*domains)]
+    for table in product(values, repeat=len(shown)):
+        yield [{**row, **value} for row, value in zip(shown, table, strict=True)]
+
+
 POSSIBLE: dict[type[Askable], Any] = {
     Microdata: of_microdata,
     GeneralizedTable: of_generalized,
     AnatomizedTables: of_anatomized,
+    PermutedTable: of_permuted,
+    PerturbedTable: of_perturbed,
 }
 
 

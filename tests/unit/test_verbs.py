@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato import verbs
 from sfumato.errors import OutputExists, ParameterError
+from sfumato.verbs import files
 
 SCHEMA = sf.Schema(quasi=["age", "town"], sensitive="disease")
 
@@ -66,8 +66,8 @@ def test_auto_streams_what_does_not_fit(
     def unread(*arguments: object, **options: object) -> None:
         raise AssertionError("read into memory")
 
-    monkeypatch.setattr(verbs, "needs_streaming", too_large)
-    monkeypatch.setattr(verbs, "read", unread)
+    monkeypatch.setattr(files, "needs_streaming", too_large)
+    monkeypatch.setattr(files, "read", unread)
     sf.publish_file(source, SCHEMA, sf.Anatomize(), sf.LDiversity(4), tmp_path / "out")
     assert asked == [source]
     assert sf.verify(tmp_path / "out").ok

@@ -19,21 +19,23 @@ _QUICK_ATTRIBUTES = (2, 3, 4, 5)
 def run(options: Options) -> Figure:
     """Measure every method as the quasi-identifier grows."""
     settings = [
-        c.Setting(attributes, _K, c.skewed_tables(options, attributes=attributes))
+        c.Setting(attributes, _K, c.skewed_samples(options, attributes=attributes))
         for attributes in (_QUICK_ATTRIBUTES if options.quick else _ATTRIBUTES)
     ]
     distinct = _distinct(settings)
     listed = ", ".join(f"{at.x:g}: {count:,}" for at, count in zip(settings, distinct, strict=True))
+    found = c.compare(settings, options)
     return Figure(
         number="13",
         title=f"Skewed attributes (k = {_K}, σ = {c.SIGMA:g})",
         x_label="number of attributes",
         y_label=c.Y_LABEL,
-        series=c.compare(settings, options),
+        series=found.series,
         claims=(_FALLS, *map(_rival_falls, c.RIVALS), _sparse(distinct), *c.THEORY),
         notes=(
             f"{c.described(options)}; σ in shares of the domain, μ = {c.MU:g}",
             f"different rows of seed 0, by number of attributes: {listed}",
+            found.note,
         ),
         references=frozenset({c.FLOOR}),
         y_scale="log",
@@ -42,7 +44,7 @@ def run(options: Options) -> Figure:
 
 def _distinct(settings: Sequence[c.Setting]) -> list[int]:
     """How many different rows the first table of each setting has."""
-    return [len(np.unique(at.tables[0].quasi_codes(), axis=0)) for at in settings]
+    return [len(np.unique(at.samples[0].ordered.quasi_codes(), axis=0)) for at in settings]
 
 
 def _rival_falls(rival: str) -> Claim:

@@ -11,28 +11,25 @@ so is every answer of microdata: one table in which all rows are one group.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.answers._kernels import tally
+from sfumato.answers.catalogs import catalog_of, encoded_columns
 from sfumato.answers.choices import Choices
 from sfumato.answers.packing import Where
-from sfumato.answers.read_sides import declared
 from sfumato.answers.rows import KeyCounts, Rows
-from sfumato.answers.scope import Found, Scope
+from sfumato.answers.scope import Found, Scope, require_all_there
 from sfumato.core.arrays import Codes, Counts, Ints
-from sfumato.core.attribute import Attribute, encode
+from sfumato.core.attribute import encode
 from sfumato.core.compiled import announce
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Function
-from sfumato.core.threads import in_threads
 from sfumato.errors import DataError
-from sfumato.queries.columns import Catalog, Column, is_codable, plain_type
+from sfumato.queries.columns import Catalog
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
-from sfumato.releases.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +39,7 @@ class GroupedTables:
     catalog: Catalog
     sizes: Counts
     tables: tuple[Rows, ...]
+    left_out: int = 0
 
     @classmethod
     def of_release(cls, release: AnatomizedTables) -> GroupedTables:
@@ -50,17 +48,18 @@ class GroupedTables:
         numbers, groups = _numbered(release.qit[GROUP].to_numpy())
         sizes = np.bincount(groups)
         shown = release.qit.drop_columns([GROUP])
-        qit = Rows.of(_encoded(shown), groups, len(sizes))
+        qit = Rows.of(encoded_columns(shown), groups, len(sizes))
         sts = (_of_st(name, st, numbers) for name, st in release.sts.items())
         fields = [*shown.schema, *(st.schema.field(name) for name, st in release.sts.items())]
-        return cls(_catalog(release.manifest, fields), sizes, (qit, *sts))
+        catalog = catalog_of(release.manifest, fields)
+        return cls(catalog, sizes, (qit, *sts), release.manifest.suppressed)
 
     @classmethod
     def of_microdata(cls, table: Microdata) -> GroupedTables:
         """Prepare a table, for whoever owns it."""
         announce(tally)
         columns = [(table.attributes[name], table.codes[name]) for name in table.attributes]
-        columns += _encoded(table.insensitive)
+        columns += encoded_columns(table.insensitive)
         everyone = Rows.of(columns, np.zeros(table.n_rows, np.int32), 1)
         return cls(Catalog.of_table(table), np.array([table.n_rows]), (everyone,))
 
@@ -68,15 +67,17 @@ class GroupedTables:
         """Count in the first table that is asked, within the scope of the others."""
         holder = next((table for table in self.tables if table.asked(where)), self.tables[0])
         scope = self._scope(where, holder)
-        return Found(holder.tally(where, scope), scope)
+        return Found(holder.tally(where, scope), scope, self.left_out)
 
     def counts_by(self, where: Where, name: str) -> KeyCounts:
         """Count in the table that has the attribute, within the scope of the others."""
         holder = self._holder(name)
-        return holder.tally_by(where, name, self._scope(where, holder))
+        found = holder.tally_by(where, name, self._scope(where, holder))
+        return found.with_left_out(self.left_out)
 
-    def choices(self, where: Where, name: str, function: Function) -> Choices:  # noqa: ARG002
+    def choices(self, where: Where, name: str, function: Function) -> Choices:
         """Choose among the rows of the table that has the attribute."""
+        require_all_there(self.left_out, function)
         holder = self._holder(name)
         return holder.choices(where, name, self._scope(where, holder))
 
@@ -99,20 +100,6 @@ def _numbered(groups: Ints) -> tuple[Ints, Codes]:
         return groups[heads], (np.cumsum(heads) - 1).astype(np.int32)
     numbers, places = np.unique(groups, return_inverse=True)
     return numbers, places.astype(np.int32)
-
-
-def _encoded(table: pa.Table) -> list[tuple[Attribute, Ints]]:
-    names = [field.name for field in table.schema if is_codable(field.type)]
-    return list(in_threads(lambda name: encode(name, table.column(name)), names))
-
-
-def _catalog(manifest: Manifest, fields: Iterable[pa.Field]) -> Catalog:
-    kinds = {field.name: plain_type(field.type) for field in fields if is_codable(field.type)}
-    described = {column.name: column for column in manifest.columns}
-    return Catalog.of(
-        Column(name, kind, declared(described[name], kind) if name in described else None)
-        for name, kind in kinds.items()
-    )
 
 
 def _of_st(name: str, st: pa.Table, numbers: Ints) -> Rows:

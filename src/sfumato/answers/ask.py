@@ -16,6 +16,7 @@ from sfumato.answers.answerer import Answerer
 from sfumato.answers.generalized import Boxed
 from sfumato.answers.groups import groups_of
 from sfumato.answers.packing import Where
+from sfumato.answers.perturbed import Perturbed
 from sfumato.answers.scope import Counted
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.askable import Askable
@@ -26,12 +27,16 @@ from sfumato.queries.binding import NOT_MISSING, BoundQuery, bind
 from sfumato.queries.sql import parse, parse_condition
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.permuted import PermutedTable
+from sfumato.releases.perturbed import PerturbedTable
 
 # One line per kind of source: how it is prepared for questions.
 _KINDS: dict[type[Askable], Callable[[Any], Answerer]] = {
     Microdata: GroupedTables.of_microdata,
     AnatomizedTables: GroupedTables.of_release,
     GeneralizedTable: Boxed.of_release,
+    PermutedTable: lambda release: GroupedTables.of_release(release.as_anatomized()),
+    PerturbedTable: Perturbed.of_release,
 }
 _prepared: WeakKeyDictionary[Askable, Answerer] = WeakKeyDictionary()
 
@@ -51,7 +56,7 @@ def count(source: Askable, where: str | Query) -> Answer:
     if query.by or query.select != (COUNT,):
         raise QueryRefused("count answers how many rows; use query for the rest", clause="SELECT")
     asked = answerer(source)
-    return _counted(asked.find(bind(query, asked.catalog).where).counted())
+    return _counted(asked, bind(query, asked.catalog).where)
 
 
 def counts(source: Askable, queries: Iterable[str | Query]) -> CountAnswers:
@@ -105,17 +110,21 @@ def _placing(query: Query) -> Iterator[None]:
 
 def _answer(asked: Answerer, where: Where, aggregate: Aggregate, counted: Counted | None) -> Answer:
     if aggregate.attribute is None:
-        return _counted(counted or asked.find(where).counted())
+        return _counted(asked, where, counted)
     name = aggregate.attribute
     known = BoundQuery(where, (), ()).narrowed(name, NOT_MISSING).where
     if aggregate.function == "count":
-        return _counted(asked.find(known).counted())
+        return _counted(asked, known)
     choices = asked.choices(known, name, aggregate.function)
     return aggregated(aggregate.function, choices, asked.catalog.columns[name].type)
 
 
-def _counted(found: Counted) -> Answer:
-    return Answer(found.estimate, found.lo, found.hi)
+def _counted(asked: Answerer, where: Where, known: Counted | None = None) -> Answer:
+    """The answer of a count, which may be known already."""
+    found = known or asked.find(where).counted()
+    if isinstance(asked, Perturbed) and found.lo < found.hi:
+        return Answer(*found, likely=asked.likely(where))
+    return Answer(*found)
 
 
 def _types(

@@ -148,9 +148,6 @@ class _Figure(NamedTuple):
     hi: float
 
 
-_ZERO = Answer(0.0, 0, 0)
-
-
 def _figures(release: Askable, table: Askable, query: Query) -> Iterator[_Figure]:
     published, true = answer(release, query), answer(table, query)
     known = answerer(table).catalog
@@ -159,14 +156,23 @@ def _figures(release: Askable, table: Askable, query: Query) -> Iterator[_Figure
         None if one.attribute is None else known.find(one.attribute).type for one in query.select
     ]
     ours, theirs = _by_key(published), _by_key(true)
+    # a group that a release does not list can have those rows only that were left out
+    unlisted = Answer(0.0, 0, _left_out(release))
     for key in {**theirs, **ours}:
         for place, counts_rows in enumerate(counting):
-            default = _ZERO if counts_rows else None
-            mine = ours[key][place] if key in ours else default
-            real = theirs[key][place] if key in theirs else default
+            mine = ours[key][place] if key in ours else unlisted if counts_rows else None
+            real = theirs[key][place] if key in theirs else _NONE if counts_rows else None
             if mine is not None and real is not None and None not in (mine.lo, real.lo):
                 values = (real.lo, mine.estimate, mine.lo, mine.hi)
                 yield _Figure(*(_number(value, kinds[place]) for value in values))
+
+
+_NONE = Answer(0.0, 0, 0)
+
+
+def _left_out(release: Askable) -> int:
+    manifest = getattr(release, "manifest", None)
+    return manifest.suppressed if manifest is not None else 0
 
 
 def _by_key(result: Result) -> dict[tuple[Any, ...], tuple[Answer, ...]]:

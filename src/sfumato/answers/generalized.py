@@ -23,7 +23,7 @@ from sfumato.answers.choices import Choices
 from sfumato.answers.packing import Where
 from sfumato.answers.read_sides import declared, describe, read_sides
 from sfumato.answers.rows import KeyCounts, Rows
-from sfumato.answers.scope import Found, Scope
+from sfumato.answers.scope import Found, Scope, require_all_there
 from sfumato.answers.sides import Extents, Sides
 from sfumato.core.arrays import Codes, Counts, Flags, Floats
 from sfumato.core.attribute import encode
@@ -48,6 +48,7 @@ class Boxed:
     quasi: dict[str, PublishedColumn]
     rows: Rows
     sizes: Counts
+    left_out: int = 0
     _sides: dict[str, tuple[Sides, Codes]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -66,21 +67,23 @@ class Boxed:
             {column.name: column for column in manifest.of_role(Role.QUASI)},
             Rows.of(exact, release.group_of_row, boxes.num_rows),
             np.bincount(release.group_of_row, minlength=boxes.num_rows),
+            manifest.suppressed,
         )
 
     def find(self, where: Where) -> Found:
         """Count exact values box by box, within the scope of the sides."""
         scope = self._scope(where)
-        return Found(self.rows.tally(where, scope), scope)
+        return Found(self.rows.tally(where, scope), scope, self.left_out)
 
     def counts_by(self, where: Where, name: str) -> KeyCounts:
         """Exact values are counted; a box's rows may have any value of its side."""
         if name not in self.quasi:
-            return self.rows.tally_by(where, name, self._scope(where))
+            found = self.rows.tally_by(where, name, self._scope(where))
+            return found.with_left_out(self.left_out)
         sides, of_box = self._side(name)
         keys = sides.keys()
         scope = self._scope({other: wanted for other, wanted in where.items() if other != name})
-        found = self.rows.tally(where, scope)
+        rows = self.rows.tally(where, scope)
         single = sides.sizes() == 1
 
         def per_key(amounts: Floats | Counts, held: Floats | Flags) -> Floats:
@@ -89,18 +92,19 @@ class Boxed:
 
         wanted = where.get(name)
         kept = np.array([wanted is None or wanted.holds(key) for key in keys], np.bool_)
-        estimate = per_key(scope.share * found, 1 / sides.sizes())
-        lo = per_key(scope.fewest(found), single)
-        hi = per_key(scope.most(found), np.ones(len(single)))
+        estimate = per_key(scope.share * rows, 1 / sides.sizes())
+        lo = per_key(scope.fewest(rows), single)
+        hi = per_key(scope.most(rows), np.ones(len(single)))
         return KeyCounts(
             keys,
             np.where(kept, np.maximum(estimate, 0.0), 0.0),
             np.where(kept, np.rint(lo), 0).astype(np.int64),
             np.where(kept, np.rint(hi), 0).astype(np.int64),
-        )
+        ).with_left_out(self.left_out)
 
     def choices(self, where: Where, name: str, function: Function) -> Choices:
         """Exact values, or those that lie in the sides of boxes."""
+        require_all_there(self.left_out, function)
         scope = self._scope(where)
         if name not in self.quasi:
             return self._of_rows(where, name, scope)

@@ -49,7 +49,7 @@ def matching(release: Askable, workload: Iterable[str | Query]) -> Matching:
     asked = answerer(release)
     found = []
     for bound in bound_all(asked, workload):
-        rows, scope = asked.find(bound.where)
+        rows, scope, _ = asked.find(bound.where)
         undecided = scope.most(rows) - scope.fewest(rows)
         found.append((np.count_nonzero(undecided), undecided.sum()))
     cut, open_rows = np.array(found, np.int64).reshape(-1, 2).T

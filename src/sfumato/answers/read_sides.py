@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.answers.cell_sides import CellSides
 from sfumato.answers.lines import ListLine, WholeLine
 from sfumato.answers.packing import Domain
 from sfumato.answers.place_sides import Line, PlaceSides
@@ -20,7 +21,7 @@ from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.attribute import Attribute, Kind, as_floats, encode
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError
-from sfumato.queries.columns import Column
+from sfumato.queries.columns import Column, plain_type
 from sfumato.releases.manifest import PublishedColumn
 
 
@@ -38,7 +39,7 @@ def describe(column: PublishedColumn, boxes: pa.Table) -> Column:
     if column.form == "label":
         kind = _leaf_type(column)
         return Column(column.name, kind, declared(column, kind))
-    kind = boxes.schema.field(column.columns[0]).type
+    kind = plain_type(boxes.schema.field(column.columns[0]).type)
     return Column(column.name, kind, declared(column, kind))
 
 
@@ -159,10 +160,23 @@ def _read_sets(column: PublishedColumn, boxes: pa.Table) -> tuple[Sides, Codes]:
     return SetSides(Domain(attribute), ends, joined), of_box
 
 
+def _read_cells(column: PublishedColumn, boxes: pa.Table) -> tuple[Sides, Codes]:
+    shown = boxes.column(column.name)
+    hidden = boxes.column(f"{column.name}_suppressed").to_numpy().astype(np.bool_)
+    # a null that is not suppressed is a missing value
+    attribute, codes = encode(column.name, shown.filter(pa.array(~hidden)))
+    of_box = np.full(len(hidden), attribute.size, np.int32)
+    of_box[~hidden] = codes
+    shown_codes = np.arange(attribute.size, dtype=np.int32)
+    sides = np.append(shown_codes, np.int32(-1)) if hidden.any() else shown_codes
+    return CellSides(Domain(attribute), sides), of_box
+
+
 _READERS: Mapping[str, Callable[[PublishedColumn, pa.Table], tuple[Sides, Codes]]] = {
     "range": _read_ranges,
     "label": _read_labels,
     "set": _read_sets,
+    "cell": _read_cells,
 }
 
 

@@ -26,6 +26,10 @@ class KeyCounts(NamedTuple):
     lo: Counts
     hi: Counts
 
+    def with_left_out(self, rows: int) -> KeyCounts:
+        """The same where so many rows may have any of these values."""
+        return self._replace(hi=np.where(self.hi > 0, self.hi + rows, 0))
+
 
 class _Wanted(NamedTuple):
     """Which packed columns have marks, the marks in one array, and where those of each begin."""

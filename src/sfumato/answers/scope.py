@@ -22,6 +22,7 @@ import numpy as np
 
 from sfumato.answers._kernels import add_up
 from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.errors import QueryRefused
 
 
 class Counted(NamedTuple):
@@ -68,12 +69,27 @@ class Scope:
 
 
 class Found(NamedTuple):
-    """How many rows of each group one table finds, and the scope of the rest."""
+    """How many rows of each group one table finds, and the scope of the rest.
+
+    Rows that were ``left_out`` of a release are in no group, and may satisfy anything.
+    """
 
     rows: Counts
     scope: Scope
+    left_out: int = 0
 
     def counted(self) -> Counted:
         """The count over all groups."""
         scope = self.scope
-        return Counted(*add_up(self.rows, scope.share, scope.lack, scope.cap))
+        estimate, lo, hi = add_up(self.rows, scope.share, scope.lack, scope.cap)
+        return Counted(estimate, lo, hi + self.left_out)
+
+
+def require_all_there(left_out: int, function: str) -> None:
+    """Raise where rows were left out: nothing is known of their values."""
+    if left_out:
+        raise QueryRefused(
+            f"{left_out:,} rows were left out of this release, and nothing is known of their "
+            f"values; only COUNT can be bounded, not {function.upper()}",
+            clause=function.upper(),
+        )

@@ -22,7 +22,7 @@ from sfumato.core.arrays import Codes, Counts, Flags, Words
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.releases.anatomized import GROUP, AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.load import Release
+from sfumato.releases.load import Grouped
 from sfumato.releases.manifest import PublishedColumn
 
 # Codes on an axis: a missing value, a value no published row can have, and then the values.
@@ -71,7 +71,7 @@ class Cells(Protocol):
         ...
 
 
-def cells_of(release: Release, names: Sequence[str]) -> Cells:
+def cells_of(release: Grouped, names: Sequence[str]) -> Cells:
     """What a release shows on the known columns."""
     if isinstance(release, AnatomizedTables):
         return _Vectors.of(release, names)
@@ -163,6 +163,8 @@ def _side(column: PublishedColumn, boxes: pa.Table, asked: pa.Array) -> _Side:
     missing = np.zeros(boxes.num_rows, np.bool_)
     if flags in column.columns:
         missing = boxes[flags].to_numpy().astype(np.bool_)
+    if column.form == "cell":
+        return _cell_side(shown[0], boxes[f"{column.name}_suppressed"], asked)
     if column.form == "label":
         return _label_side(column, shown[0].cast(pa.string()), missing, asked)
     low, high = shown[:2]
@@ -181,6 +183,17 @@ def _label_side(column: PublishedColumn, shown: pa.Array, missing: Flags, asked:
                  for leaf in (tree.first_leaf, tree.last_leaf))  # fmt: skip
     leaves = declared_domain(column, pa.string())
     return _Side(low, high, missing, None, _codes_in(asked, leaves))
+
+
+def _cell_side(shown: pa.Array, flags: pa.ChunkedArray, asked: pa.Array) -> _Side:
+    """A suppressed cell covers whatever is asked."""
+    hidden = flags.to_numpy().astype(np.bool_)
+    domain = _sorted_domain(shown, asked)
+    codes = _ends(shown, domain)
+    low = np.where(hidden, _FIRST, codes).astype(np.int32)
+    high = np.where(hidden, _TOP, codes).astype(np.int32)
+    missing = hidden | (codes == _MISSING)
+    return _Side(low, high, missing, None, _codes_in(asked, domain))
 
 
 def _set_side(lists: pa.ListArray, asked: pa.Array) -> _Side:

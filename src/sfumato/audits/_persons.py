@@ -21,7 +21,7 @@ from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.io.hints import did_you_mean
 from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.load import Release
+from sfumato.releases.load import Grouped
 from sfumato.releases.manifest import Manifest, PublishedColumn
 
 _UNLIKE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
@@ -49,7 +49,7 @@ class Persons:
         return Persons(self.values, codes, len(first)), numbers, counts
 
     @classmethod
-    def known(cls, release: Release, person: Mapping[str, Any]) -> Persons:
+    def known(cls, release: Grouped, person: Mapping[str, Any]) -> Persons:
         """One person, of whom the named values are known; None is a value known to be missing."""
         if not person:
             raise ParameterError("say at least one value of the person", parameter="person")
@@ -61,7 +61,7 @@ class Persons:
         return cls.of_arrays(values, 1)
 
     @classmethod
-    def listed(cls, release: Release, external: pa.Table, names: Sequence[str]) -> Persons:
+    def listed(cls, release: Grouped, external: pa.Table, names: Sequence[str]) -> Persons:
         """Everybody on an external list."""
         values = {}
         for name in names:
@@ -75,7 +75,7 @@ class Persons:
         return cls.of_arrays(values, external.num_rows)
 
     @classmethod
-    def true(cls, release: Release, truth: Microdata) -> Persons:
+    def true(cls, release: Grouped, truth: Microdata) -> Persons:
         """Everybody in the owner's table, known by all quasi-identifiers of the release."""
         values = {}
         for column in release.manifest.of_role(Role.QUASI):
@@ -111,7 +111,7 @@ def quasi_column(manifest: Manifest, name: str) -> PublishedColumn:
     return columns[name]
 
 
-def published_type(release: Release, column: PublishedColumn) -> pa.DataType:
+def published_type(release: Grouped, column: PublishedColumn) -> pa.DataType:
     """The type in which values of a quasi-identifier can be compared with what is published."""
     if column.form == "text":
         raise ParameterError(

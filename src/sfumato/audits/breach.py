@@ -39,7 +39,9 @@ from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.io.hints import did_you_mean
 from sfumato.models.diversity import LDiversity
-from sfumato.releases.load import Release
+from sfumato.releases.load import Grouped, Release
+from sfumato.releases.permuted import PermutedTable
+from sfumato.releases.perturbed import PerturbedTable
 
 __all__ = [
     "QUANTILES", "Belief", "Breach", "belief", "individual_breach", "partition_breach",
@@ -72,7 +74,7 @@ def belief(
     the list is not complete, and the person at least exists.)
     """
     view = _View.of(release, sensitive)
-    return view.belief(Persons.known(release, person), external)
+    return view.belief(Persons.known(view.release, person), external)
 
 
 def uncertain_belief(
@@ -91,7 +93,7 @@ def uncertain_belief(
     are summed over the vectors, so what fits two of them counts twice.
     """
     view = _View.of(release, sensitive)
-    possible = [(Persons.known(release, person), chance) for person, chance in persons]
+    possible = [(Persons.known(view.release, person), chance) for person, chance in persons]
     _require_chances([chance for _, chance in possible])
     found = [(view.belief(person, external), chance) for person, chance in possible]
     present = sum(chance * one.present for one, chance in found)
@@ -125,14 +127,14 @@ def individual_breach(
     view = _View.of(release, sensitive)
     if view.name not in truth.schema.sensitive:
         raise SchemaError(f"the true table has no sensitive column {view.name!r}", column=view.name)
-    persons = Persons.true(release, truth)
-    cells = cells_of(release, persons.names)
+    persons = Persons.true(view.release, truth)
+    cells = cells_of(view.release, persons.names)
     vectors, numbers, _ = persons.distinct()
     asked, asked_starts = rows_by_group(numbers, vectors.n_rows)
     real = _translated(truth.attributes[view.name], view.attribute)[truth.codes[view.name]]
     named = np.full(truth.n_rows, -1.0)
     present = np.zeros(vectors.n_rows)
-    chances = _row_chances(cells, release, external, persons.names)
+    chances = _row_chances(cells, view.release, external, persons.names)
     shares = view.groups.shares
     for part in cells.match(vectors):
         high = part.low + len(part.starts) - 1
@@ -174,7 +176,7 @@ def partition_breach(
 class _View:
     """One sensitive attribute of a release, as its tables show it."""
 
-    release: Release
+    release: Grouped
     name: str
     attribute: Attribute
     groups: Histograms
@@ -185,9 +187,10 @@ class _View:
         name = _chosen(known, sensitive)
         evidence = evidence_of(release)
         _require_whole(evidence)
+        grouped = _grouped(release)
         groups = evidence.histograms(name)
         assert groups.attribute is not None
-        return cls(release, name, groups.attribute, groups)
+        return cls(grouped, name, groups.attribute, groups)
 
     def belief(self, person: Persons, external: pa.Table | None) -> Belief:
         cells = cells_of(self.release, person.names)
@@ -225,6 +228,17 @@ class _View:
             if stated.get("model") == LDiversity.name and stated.get("on") == self.name
         ]
         return 1 / max(ls) if ls else None
+
+
+def _grouped(release: Release) -> Grouped:
+    """A permuted table tells what QIT and ST tell, so it is read as those."""
+    if isinstance(release, PerturbedTable):
+        raise ParameterError(
+            "a perturbed table has no groups to guess from; release.json states the chance 1/m "
+            "with which the shown value is the true one",
+            parameter="release",
+        )
+    return release.as_anatomized() if isinstance(release, PermutedTable) else release
 
 
 def _chosen(known: Sequence[str], sensitive: str | None) -> str:
@@ -268,7 +282,7 @@ def _translated(truth: Attribute, published: Attribute) -> Codes:
 
 
 def _listed(
-    cells: Cells, release: Release, external: pa.Table, names: Sequence[str], fitting: Codes
+    cells: Cells, release: Grouped, external: pa.Table, names: Sequence[str], fitting: Codes
 ) -> tuple[Counts, int]:
     """How many persons of the list fit each cell, and how many fit one of the cells ``fitting``."""
     vectors, _, counts = Persons.listed(release, external, names).distinct()
@@ -281,7 +295,7 @@ def _listed(
 
 
 def _row_chances(
-    cells: Cells, release: Release, external: pa.Table | None, names: Sequence[str]
+    cells: Cells, release: Grouped, external: pa.Table | None, names: Sequence[str]
 ) -> Floats:
     """Per cell, the chance that one of its rows is a given person's who fits it: R / N, or 1."""
     if external is None:

@@ -134,9 +134,10 @@ def _refused(release: Release, verification: Verification) -> dict[str, str]:
 
 def _require_same(manifest: Manifest, table: Microdata) -> None:
     """Raise unless the table can be the one that was published."""
-    if manifest.rows != table.n_rows:
+    rows = manifest.rows + manifest.suppressed
+    if rows != table.n_rows:
         raise DataError(
-            f"the release has {manifest.rows:,} rows and the table {table.n_rows:,}; "
+            f"the release was made of {rows:,} rows and the table has {table.n_rows:,}; "
             "give the table that was published"
         )
     for role, names in ((Role.QUASI, table.schema.quasi), (Role.SENSITIVE, table.schema.sensitive)):

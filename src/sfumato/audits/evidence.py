@@ -1,29 +1,33 @@
 """What a release's files say about its groups, whatever their form.
 
 A generalized table shows groups as rows that are alike on every quasi-identifying column; an
-anatomized release numbers them and counts their values in the STs. Both come down to histograms.
+anatomized release numbers them and counts their values in the STs, a permuted one shows them. All
+come down to histograms. In a perturbed table every row stands for itself, and its own value is not
+there to be counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from sfumato.core.arrays import Counts, Ints
-from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
 from sfumato.core.partition import Partition
 from sfumato.core.schema import Role
-from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import SchemaError
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
+from sfumato.releases.compact import number_lines
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.load import Release
-from sfumato.releases.manifest import Manifest, PublishedColumn
+from sfumato.releases.manifest import Manifest, PublishedColumn, encoded
+from sfumato.releases.permuted import PermutedTable
+from sfumato.releases.perturbed import PerturbedTable
 
 
 class Evidence(Protocol):
@@ -56,7 +60,25 @@ def evidence_of(release: Release) -> Evidence:
     """Read the groups of a release."""
     if isinstance(release, AnatomizedTables):
         return _Anatomized(release)
+    if isinstance(release, PermutedTable):
+        return _Permuted(release)
+    if isinstance(release, PerturbedTable):
+        return _Perturbed(release)
     return _Generalized(release)
+
+
+def evidence_within(release: Release, names: Sequence[str]) -> Evidence:
+    """The same rows, grouped by some of the quasi-identifiers only."""
+    if not isinstance(release, GeneralizedTable):
+        raise SchemaError("only a generalized release can promise something about some columns")
+    columns = [one for one in release.manifest.of_role(Role.QUASI) if one.name in names]
+    if not names or len(columns) < len(set(names)):
+        raise SchemaError(f"it is about {', '.join(names)}, which are not all published")
+    lines = release.groups.select([name for one in columns for name in one.columns])
+    numbers, first = number_lines(lines)
+    alike = lines.take(pa.array(first))
+    grouped = replace(release, groups=alike, group_of_row=numbers[release.group_of_row])
+    return _Generalized(grouped)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +108,7 @@ class _Generalized:
 
     def histograms(self, on: str) -> Histograms:
         column = _sensitive(self.release.manifest, on)
-        attribute, codes = _encode(column, self.release.rows.column(on))
+        attribute, codes = encoded(column, self.release.rows.column(on))
         groups = self.release.group_of_row
         return Histograms.of_groups(attribute, codes, groups, self.release.groups.num_rows)
 
@@ -120,8 +142,7 @@ class _Anatomized:
             yield from _other_columns(
                 self.release.sts[name].column_names, [GROUP, name, COUNT], "the ST"
             )
-        if GROUP in qit.column_names and np.any(np.diff(qit[GROUP].to_numpy()) < 0):
-            yield "rows of the QIT are not ordered by group, so their order may tell something"
+        yield from _disorder(qit, "the QIT")
         for name in sensitive:
             yield from self._misfits(name)
 
@@ -144,13 +165,13 @@ class _Anatomized:
             yield f"group {wrong} has more or fewer rows in the QIT than in the ST of {name!r}"
         if np.any(counts < 1):
             yield f"the ST of {name!r} counts a value less than once"
-        attribute, codes = _encode(_sensitive(self.release.manifest, name), st.column(name))
+        attribute, codes = encoded(_sensitive(self.release.manifest, name), st.column(name))
         if np.any(np.diff(places.astype(np.int64) * attribute.size + codes) <= 0):
             yield f"records of the ST of {name!r} are not in the order of groups and values"
 
     def histograms(self, on: str) -> Histograms:
         st = self.release.sts[_sensitive(self.release.manifest, on).name]
-        attribute, codes = _encode(_sensitive(self.release.manifest, on), st.column(on))
+        attribute, codes = encoded(_sensitive(self.release.manifest, on), st.column(on))
         _, groups = np.unique(st[GROUP].to_numpy(), return_inverse=True)
         matrix_keys = groups.astype(np.int64) * attribute.size + codes
         return Histograms.of_keys(
@@ -161,6 +182,83 @@ class _Anatomized:
         number = int(np.unique(self.release.qit[GROUP].to_numpy())[group])
         size = int(self.sizes[group])
         return f"group {number} of {size} row{'s' if size != 1 else ''}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Permuted:
+    release: PermutedTable
+
+    @property
+    def rows(self) -> int:
+        return int(self.release.table.num_rows)
+
+    @property
+    def sizes(self) -> Counts:
+        return self._apart.sizes
+
+    def flaws(self) -> Iterator[str]:
+        manifest, table = self.release.manifest, self.release.table
+        stated = [column.name for column in manifest.columns]
+        yield from _other_columns(table.column_names, [*stated, GROUP], "the table")
+        yield from _other_rows(self.rows, manifest)
+        yield from _disorder(table, "the table")
+
+    def histograms(self, on: str) -> Histograms:
+        return self._apart.histograms(on)
+
+    def name(self, group: int) -> str:
+        return self._apart.name(group)
+
+    @property
+    def _apart(self) -> _Anatomized:
+        return _Anatomized(self.release.as_anatomized())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Perturbed:
+    release: PerturbedTable
+
+    @property
+    def rows(self) -> int:
+        return int(self.release.table.num_rows)
+
+    @property
+    def sizes(self) -> Counts:
+        return np.ones(self.rows, np.int64)
+
+    def flaws(self) -> Iterator[str]:
+        manifest, table = self.release.manifest, self.release.table
+        stated = [column.name for column in manifest.columns]
+        yield from _other_columns(table.column_names, stated, "the table")
+        yield from _other_rows(self.rows, manifest)
+        promised = {stated.get("on") for stated in manifest.promise}
+        for name, domain in self.release.domains.items():
+            if name not in promised:
+                yield f"nothing is promised of {name!r}"
+            yield from _other_columns(domain.column_names, [name], f"the domain of {name!r}")
+            if name in domain.column_names and name in table.column_names:
+                yield from self._strange_values(name)
+
+    def _strange_values(self, name: str) -> Iterator[str]:
+        domain, shown = (held[name] for held in (self.release.domains[name], self.release.table))
+        if len(pc.unique(domain)) < len(domain):
+            yield f"the domain of {name!r} names a value twice"
+        if not pc.all(pc.is_in(shown, domain.combine_chunks())).as_py():
+            yield f"{name!r} shows a value that its domain lacks"
+
+    def histograms(self, on: str) -> Histograms:
+        raise SchemaError(
+            f"{on!r} is perturbed: rows do not show their own values, so they cannot be counted",
+            column=on,
+        )
+
+    def name(self, group: int) -> str:
+        return f"row {group + 1:,}"
+
+
+def _disorder(table: pa.Table, where: str) -> Iterator[str]:
+    if GROUP in table.column_names and np.any(np.diff(table[GROUP].to_numpy()) < 0):
+        yield f"rows of {where} are not ordered by group, so their order may tell something"
 
 
 def _other_columns(found: list[str], stated: list[str], where: str) -> Iterator[str]:
@@ -182,14 +280,3 @@ def _sensitive(manifest: Manifest, on: str) -> PublishedColumn:
         if column.name == on:
             return column
     raise SchemaError(f"it is about {on!r}, which is not published as sensitive", column=on)
-
-
-def _encode(column: PublishedColumn, published: pa.ChunkedArray) -> tuple[Attribute, Ints]:
-    taxonomy = Taxonomy.from_nested(column.taxonomy) if column.taxonomy else None
-    return encode(
-        column.name,
-        published,
-        kind=Kind(column.kind) if column.kind else None,
-        order=column.order,
-        taxonomy=taxonomy,
-    )

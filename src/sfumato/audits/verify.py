@@ -14,13 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.audits.evidence import Evidence, evidence_of
+from sfumato.audits.evidence import Evidence, evidence_of, evidence_within
 from sfumato.core.histograms import Histograms
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError
 from sfumato.models.base import Model
 from sfumato.models.registry import model_from_dict
 from sfumato.releases.load import Release, load
 from sfumato.releases.manifest import FILE
+from sfumato.releases.perturbed import MODEL as PERTURBATION
+from sfumato.releases.perturbed import PerturbedTable
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,12 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     if flaw is not None:
         return Verification(Path(path), evidence.rows, 0, (Check(statement, False, flaw),))
     own = {type(model).__name__: model for model in models}
-    promises = (_check(evidence, stated, own) for stated in release.manifest.promise)
+    promises = (
+        _check_retention(release, stated)
+        if isinstance(release, PerturbedTable) and stated.get("model") == PERTURBATION
+        else _check(release, evidence, stated, own)
+        for stated in release.manifest.promise
+    )
     checks = (Check(statement, True), *promises)
     return Verification(Path(path), evidence.rows, len(evidence.sizes), checks)
 
@@ -100,11 +109,16 @@ def _strangers(release: Release, folder: Path) -> Iterator[str]:
             yield f"table {stem!r} is there twice"
 
 
-def _check(evidence: Evidence, stated: dict[str, Any], own: dict[str, Model]) -> Check:
+def _check(
+    release: Release, evidence: Evidence, stated: dict[str, Any], own: dict[str, Model]
+) -> Check:
     """Compute one promise again."""
-    on = stated.get("on")
+    on, within = stated.get("on"), stated.get("within")
+    said = "" if within is None else f" within {', '.join(map(str, within))}"
     try:
-        model = _model(stated, own)
+        model = _model({key: value for key, value in stated.items() if key != "within"}, own)
+        if within is not None:
+            evidence = evidence_within(release, within)
         if on is None and getattr(model, "needs_sensitive", False):
             raise SchemaError("it does not say which sensitive column it is about")
         seen = evidence.histograms(on) if on else Histograms.of_sizes(evidence.sizes)
@@ -112,9 +126,25 @@ def _check(evidence: Evidence, stated: dict[str, Any], own: dict[str, Model]) ->
     except SfumatoError as error:
         return Check(str(stated.get("class", stated.get("model"))), False, str(error))
     if not len(failing):
-        return Check(str(model), True)
+        return Check(f"{model}{said}", True)
     others = f", and {len(failing) - 1:,} other groups" if len(failing) > 1 else ""
-    return Check(str(model), False, evidence.name(int(failing[0])) + others)
+    return Check(f"{model}{said}", False, evidence.name(int(failing[0])) + others)
+
+
+def _check_retention(release: PerturbedTable, stated: dict[str, Any]) -> Check:
+    """What p promises can be computed again; that values were kept so often cannot be seen."""
+    on = str(stated.get("on"))
+    try:
+        kept, m = release.retention(on), float(stated["m"])
+        size = int(stated["domain_size"])
+    except (KeyError, TypeError, ValueError) as error:
+        return Check(f"perturbation of {on}", False, f"release.json is damaged: {error!r}")
+    statement = f"{m:g}-perturbation of {on}"
+    if size != kept.size:
+        return Check(statement, False, f"{size:,} values are stated, the domain has {kept.size:,}")
+    if not 0 < kept.p < 1 or kept.m < m * (1 - _ROUNDING):
+        return Check(statement, False, f"p = {kept.p:g} keeps a guess at 1/{kept.m:.4g} only")
+    return Check(statement, True, f"p = {kept.p:.4g} is the publisher's word: files cannot show it")
 
 
 def _model(stated: dict[str, Any], own: dict[str, Model]) -> Model:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sfumato.algorithms.anatomize import Anatomize
-from sfumato.algorithms.base import Partitioner
-from sfumato.algorithms.mondrian import Mondrian
 from sfumato.cli import show
+from sfumato.cli.methods import METHODS, algorithm_of, require_default
+from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
+from sfumato.io.tables import read
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.base import Model
 from sfumato.models.closeness import TCloseness
@@ -23,9 +24,15 @@ from sfumato.models.diversity import (
     RecursiveLDiversity,
 )
 from sfumato.models.registry import all_of
-from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.manifest import Manifest
-from sfumato.verbs import publish_file
+from sfumato.releases.perturbed import PerturbedTable
+from sfumato.verbs import perturb, publish_file
+
+_FOR_GROUPS = (
+    "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
+    "workload", "suppress", "time_limit", "labels", "means", "engine",
+)  # fmt: skip
 
 
 @click.command()
@@ -41,15 +48,17 @@ from sfumato.verbs import publish_file
 @click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder to write.")
 @click.option(
     "--method",
-    type=click.Choice(["mondrian", "anatomy"]),
+    type=click.Choice([*METHODS, "perturb"]),
     default="mondrian",
     show_default=True,
-    help="mondrian publishes boxes, anatomy exact values apart from the sensitive ones.",
+    help="mondrian: boxes, group by group; local, branches: labels of taxonomies, group by group; "
+    "full-domain, subtree, sibling: labels alike for all rows; single-dimensional: intervals alike "
+    "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise.",
 )
 @click.option(
     "--form",
-    type=click.Choice(["generalized", "anatomized"]),
-    help="Publish the method's groups in the other form.",
+    type=click.Choice(["generalized", "anatomized", "permuted"]),
+    help="Publish the method's groups in another form.",
 )
 @click.option("--k", type=int, help="k-anonymity: at least K rows in a group.")
 @click.option("--l", type=float, help="l-diversity: no value more often than 1/L of a group.")
@@ -57,16 +66,33 @@ from sfumato.verbs import publish_file
 @click.option("--entropy-l", type=float, help="Entropy of a group's values at least log L.")
 @click.option("--recursive", type=(float, int), metavar="C L", help="Recursive (c, l)-diversity.")
 @click.option("--t", type=float, help="t-closeness: at most T away from the whole table.")
+@click.option("--m", type=float, help="perturb: a guess of the shown value is right at 1/M.")
+@click.option("--p", type=float, help="perturb: keep a value with probability P.")
 @click.option("--relaxed", is_flag=True, help="Let rows with equal values be divided.")
 @click.option("--round-robin", is_flag=True, help="Cut dimensions in turn, not the widest first.")
+@click.option("--workload", metavar="FILE", help="mondrian: serve the queries in a file first.")
+@click.option(
+    "--suppress",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="full-domain, subtree, sibling: leave out up to this share of the rows.",
+)
+@click.option(
+    "--time-limit",
+    type=float,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="single-dimensional: then the best found so far is taken.",
+)
 @click.option(
     "--labels",
     is_flag=False,
     flag_value="text",
-    default="ranges",
-    show_default=True,
-    type=click.Choice(["ranges", "sets", "taxonomy", "text"]),
-    help="How boxes are shown; --labels alone writes one readable column each.",
+    type=click.Choice(["ranges", "sets", "taxonomy", "suppression", "text"]),
+    help="How boxes are shown if not as the method does; --labels alone: one readable column each.",
 )
 @click.option("--means", is_flag=True, help="Add the group's mean of numerical columns.")
 @click.option(
@@ -100,18 +126,15 @@ def publish(
     output: str,
     method: str,
     form: Any,
-    relaxed: bool,
-    round_robin: bool,
     labels: Any,
     means: bool,
     file_format: Any,
-    engine: Any,
     query: str | None,
     missing: tuple[str, ...],
     seed: int | None,
     force: bool,
     as_json: bool,
-    **limits: Any,
+    **given: Any,
 ) -> None:
     """Publish SOURCE (a file or a database URL) under one or more privacy models.
 
@@ -119,74 +142,60 @@ def publish(
     sfumato publish patients.csv -s schema.toml --k 10 -o out/
     sfumato publish patients.csv -s schema.toml --k 5 --distinct-l 3 --labels -o out/
     sfumato publish patients.csv -s schema.toml --method anatomy --l 5 -o out/
+    sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
     """
-    algorithm = _algorithm(method, relaxed, round_robin)
-    if (form or algorithm.form) == "anatomized" and (labels != "ranges" or means):
-        raise click.UsageError("--labels and --means are for boxes; an anatomized release has none")
-    with show.stages(quiet=as_json) as tell:
-        manifest = publish_file(
-            source,
-            read_schema(schema_path),
-            algorithm,
-            _model(**limits),
-            output,
-            engine=engine,
-            form=form,
-            labels=labels,
-            means=means,
-            format=file_format,
-            query=query,
-            missing=missing,
-            force=force,
-            seed=seed,
-            progress=tell,
-        )
+    reading: dict[str, Any] = {"query": query, "missing": missing}
+    writing: dict[str, Any] = {"format": file_format, "force": force}
+    schema = read_schema(schema_path)
+    if method == "perturb":
+        require_default(_FOR_GROUPS, "makes no groups")
+        require_room(output, force)
+        noisy = perturb(read(source, schema, **reading), p=given["p"], m=given["m"], seed=seed)
+        noisy.write(output, **writing)
+        manifest = noisy.manifest
+    else:
+        require_default(("m", "p"), "adds no noise")
+        algorithm = algorithm_of(method, given)
+        if (form or algorithm.form) != "generalized" and (labels is not None or means):
+            raise click.UsageError("--labels and --means are for boxes; this form has none")
+        with show.stages(quiet=as_json) as tell:
+            manifest = publish_file(
+                source, schema, algorithm, _model(given), output,
+                engine=given["engine"], form=form, labels=labels, means=means, seed=seed,
+                progress=tell, **reading, **writing,
+            )  # fmt: skip
     if as_json:
         click.echo(manifest.to_json(), nl=False)
     else:
         summarize(manifest, Path(output))
 
 
-def _model(
-    k: int | None,
-    l: float | None,
-    distinct_l: int | None,
-    entropy_l: float | None,
-    recursive: tuple[float, int] | None,
-    t: float | None,
-) -> Model:
+_MODELS: dict[str, Callable[[Any], Model]] = {
+    "k": KAnonymity,
+    "l": lambda l: LDiversity(int(l) if l.is_integer() else l),
+    "distinct_l": DistinctLDiversity,
+    "entropy_l": EntropyLDiversity,
+    "recursive": lambda both: RecursiveLDiversity(*both),
+    "t": TCloseness,
+}
+
+
+def _model(given: dict[str, Any]) -> Model:
     """All models that were asked for, together."""
-    asked: list[Model] = []
-    if k is not None:
-        asked.append(KAnonymity(k))
-    if l is not None:
-        asked.append(LDiversity(int(l) if l.is_integer() else l))
-    if distinct_l is not None:
-        asked.append(DistinctLDiversity(distinct_l))
-    if entropy_l is not None:
-        asked.append(EntropyLDiversity(entropy_l))
-    if recursive is not None:
-        asked.append(RecursiveLDiversity(*recursive))
-    if t is not None:
-        asked.append(TCloseness(t))
+    asked = [make(given[name]) for name, make in _MODELS.items() if given[name] is not None]
     if not asked:
         raise click.UsageError("say what to promise: --k, --l, --distinct-l, --entropy-l, --t, ...")
     return all_of(asked)
 
 
-def _algorithm(method: str, relaxed: bool, round_robin: bool) -> Partitioner:
-    if method == "mondrian":
-        return Mondrian(relaxed=relaxed, choose="round-robin" if round_robin else "widest")
-    if relaxed or round_robin:
-        raise click.UsageError("--relaxed and --round-robin are for the method mondrian")
-    return Anatomize()
-
-
 def summarize(manifest: Manifest, path: Path) -> None:
     """What was published, what it cost, what to do next."""
     page = show.console()
-    rows, groups = show.bold(f"{manifest.rows:,}"), f"{manifest.groups:,}"
-    show.say(page, "Published ", rows, f" rows in {groups} groups: {path}", wrap=False)
+    grouped = "" if manifest.kind == PerturbedTable.kind else f" in {manifest.groups:,} groups"
+    rows = show.bold(f"{manifest.rows:,}")
+    show.say(page, "Published ", rows, f" rows{grouped}: {path}", wrap=False)
+    if manifest.suppressed:
+        show.say(page, f"  left out: {manifest.suppressed:,} rows")
     for promise in manifest.promise:
         stated = ", ".join(
             f"{name} = {value}" for name, value in promise.items() if name != "model"
@@ -199,6 +208,9 @@ def summarize(manifest: Manifest, path: Path) -> None:
 
 def _lost(manifest: Manifest) -> list[tuple[str, object]]:
     figures = manifest.metrics
+    if manifest.kind == PerturbedTable.kind:
+        changed = figures["expected_changed"].items()
+        return [(f"rows with another {name}", f"about {share:.1%}") for name, share in changed]
     sizes, error = figures["group_sizes"], figures["reconstruction_error"]
     lost: list[tuple[str, object]] = [
         ("group size", f"{sizes['smallest']} to {sizes['largest']:,}, mean {sizes['mean']:,.1f}"),
@@ -206,7 +218,7 @@ def _lost(manifest: Manifest) -> list[tuple[str, object]]:
     ]
     if "average_group_size" in figures:
         lost.append(("C_AVG (mean size / k)", figures["average_group_size"]))
-    if manifest.kind == AnatomizedTables.kind:
+    if manifest.kind != GeneralizedTable.kind:
         return [*lost, *((f"RCE of {name} (0 exact)", value) for name, value in error.items())]
     by_attribute = figures["ncp_by_attribute"].items()
     return [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -87,35 +89,40 @@ def _stated(result: Result) -> list[dict[str, Any]]:
     return [
         {
             **dict(zip(result.by, key, strict=True)),
-            **{
-                name: {
-                    "estimate": answer.estimate,
-                    "lo": answer.lo,
-                    "hi": answer.hi,
-                    "nullable": answer.nullable,
-                }
-                for name, answer in zip(result.names, answers, strict=True)
-            },
+            **{name: _answer(answer) for name, answer in zip(result.names, answers, strict=True)},
         }
         for key, answers in zip(result.keys, result.answers, strict=True)
     ]
 
 
+def _answer(answer: Answer) -> dict[str, Any]:
+    stated = {
+        "estimate": answer.estimate,
+        "lo": answer.lo,
+        "hi": answer.hi,
+        "nullable": answer.nullable,
+    }
+    return stated if answer.likely is None else {**stated, "likely": asdict(answer.likely)}
+
+
 def _print(result: Result) -> None:
     page = show.console()
+    answers = [answer for line in result.answers for answer in line]
+    level = next((answer.likely.level for answer in answers if answer.likely), None)
     columns = [*result.by]
     for name in result.names:
-        columns += [name, "lo", "hi"]
+        columns += [name, "lo", "hi", *(() if level is None else ("likely", "to"))]
     lines = [
-        [*(_key(value) for value in key), *(cell for answer in answers for cell in _cells(answer))]
-        for key, answers in zip(result.keys, result.answers, strict=True)
+        [*map(_key, key), *(cell for one in line for cell in _cells(one, level is not None))]
+        for key, line in zip(result.keys, result.answers, strict=True)
     ]
     page.print(show.table("", columns, lines))
-    answers = [answer for line in result.answers for answer in line]
     if all(answer.exact for answer in answers):
         show.say(page, "These answers are exact." if len(answers) > 1 else "This answer is exact.")
         return
     show.say(page, "Each value is an estimate; the truth surely lies between its lo and hi.")
+    if level is not None:
+        show.say(page, f"With {level:.0%} confidence it lies between the likely ends.")
     if any(answer.nullable and answer.lo is not None for answer in answers):
         show.say(page, "Where possibly no row qualifies, the bounds hold if one does.")
 
@@ -124,5 +131,8 @@ def _key(value: Any) -> str:
     return "(missing)" if value is None else str(value)
 
 
-def _cells(answer: Answer) -> tuple[Any, Any, Any]:
-    return answer.estimate, answer.lo, answer.hi
+def _cells(answer: Answer, likely: bool) -> Sequence[Any]:
+    shown = [answer.estimate, answer.lo, answer.hi]
+    if not likely:
+        return shown
+    return [*shown, *((answer.likely.lo, answer.likely.hi) if answer.likely else (None, None))]

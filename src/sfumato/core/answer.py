@@ -2,12 +2,14 @@
 
 ``lo`` and ``hi`` are hard: the true value lies between them in every table that could have been
 published like this. ``estimate`` is soft: what to expect if values inside a group are spread evenly
-and independently; nobody vouches for it.
+and independently; nobody vouches for it. Where noise of a known kind was added, ``likely`` says how
+far it may have moved the estimate: an interval that contains the true value in so many of all
+releases that chance could have made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Likely:
+    """A confidence interval: with probability ``level``, noise leaves the truth in it."""
+
+    level: float
+    lo: float
+    hi: float
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.lo <= value <= self.hi)
+
+    def __str__(self) -> str:
+        return f"with {self.level:.0%} confidence from {_short(self.lo)} to {_short(self.hi)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One value: an estimate, and bounds that hold. All three are None where no row can qualify.
 
@@ -33,6 +50,7 @@ class Answer:
     lo: Any
     hi: Any
     nullable: bool = False
+    likely: Likely | None = None
 
     @property
     def exact(self) -> bool:
@@ -52,7 +70,9 @@ class Answer:
             return "no row qualifies"
         if self.exact:
             return f"{self.lo} exactly"
-        return f"about {_short(self.estimate)}, surely from {_short(self.lo)} to {_short(self.hi)}"
+        likely = "" if self.likely is None else f" {self.likely},"
+        ends = f"{_short(self.lo)} to {_short(self.hi)}"
+        return f"about {_short(self.estimate)},{likely} surely from {ends}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +92,7 @@ class Result:
     """The answers to a query: one line per group, or a single one.
 
     ``table`` has the grouping columns, and for every aggregate NAME the columns NAME_estimate,
-    NAME_lo and NAME_hi.
+    NAME_lo and NAME_hi; NAME_likely_lo and NAME_likely_hi where some answer has such an interval.
     """
 
     by: tuple[str, ...]
@@ -100,6 +120,7 @@ class Result:
             for end in ENDINGS:
                 values = [getattr(one, end) for one in found]
                 columns[f"{name}_{end}"] = pa.array(values, _type_of(end, kind))
+            columns.update(_likely_columns(name, [one.likely for one in found]))
         return pa.table(columns)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -117,6 +138,17 @@ class Result:
     def __repr__(self) -> str:
         shown = ", ".join((*self.by, *self.names))
         return f"Result({len(self):,} x ({shown}))"
+
+
+def _likely_columns(name: str, found: Sequence[Likely | None]) -> dict[str, pa.Array]:
+    if not any(found):
+        return {}
+    return {
+        f"{name}_likely_{end}": pa.array(
+            [None if one is None else getattr(one, end) for one in found], pa.float64()
+        )
+        for end in ("lo", "hi")
+    }
 
 
 def _type_of(end: str, kind: pa.DataType) -> pa.DataType:

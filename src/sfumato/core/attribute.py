@@ -7,6 +7,7 @@ others is as wide as the domain and is cut there first.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,7 @@ from sfumato.core.arrays import Codes, Floats, Ints
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
 
+_UNLIKE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
 _CLOSE = 2**16 - 1  # integers within such a range are counted by marking
 
 
@@ -92,6 +94,9 @@ def encode(
         order = taxonomy.leaves
     found, places = _found_values(column.combine_chunks())
     domain, codes_of = _ordered_domain(name, found, order)
+    if taxonomy is not None and order is taxonomy.leaves:
+        # leaves come from files as texts; labels and domain must agree on what a value is
+        taxonomy = taxonomy.with_leaves(domain.to_pylist())
     kind = _kind(name, domain, kind)
     attribute = Attribute(
         name=name,
@@ -200,10 +205,21 @@ def _ordered_domain(
     if codes.null_count:
         stranger = found.filter(codes.is_null())[0].as_py()
         raise SchemaError(
-            f"column {name!r} holds {stranger!r}, which its declared order or taxonomy lacks",
+            f"column {name!r} holds {stranger!r}, which its declared order or taxonomy lacks"
+            f"{_nearest(stranger, domain)}",
             column=name,
         )
     return domain, codes.to_numpy().astype(np.int32)
+
+
+def _nearest(stranger: Any, domain: pa.Array) -> str:
+    """What to say about the declared value closest to a stranger; nothing if none is close."""
+    if len(domain) and _has_distances(domain.type):
+        gaps = np.abs(as_floats(domain) - as_floats(pa.array([stranger], domain.type)))
+        return f"; the nearest is {domain[int(gaps.argmin())].as_py()!r}"
+    known = {str(value): value for value in domain.to_pylist()}
+    close = difflib.get_close_matches(str(stranger), known, n=1)
+    return f"; did you mean {known[close[0]]!r}?" if close else ""
 
 
 def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.Array:
@@ -211,9 +227,11 @@ def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.A
         domain = pa.array(order).cast(kind)
         if pa.types.is_floating(kind):
             domain = pc.add(domain, 0.0)  # -0.0 is 0.0, as in the column
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except _UNLIKE as error:
+        culprit = next((value for value in order if not _castable(value, kind)), order[0])
         raise SchemaError(
-            f"column {name!r} has type {kind}, its declared order has other values: {error}",
+            f"column {name!r} has type {kind}, its declared order or taxonomy has other values, "
+            f"such as {culprit!r}",
             column=name,
         ) from error
     if pc.any(pc.is_null(domain, nan_is_null=True)).as_py():
@@ -221,6 +239,14 @@ def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.A
     if len(pc.unique(domain)) < len(domain):
         raise SchemaError(f"the declared order of {name!r} names a value twice", column=name)
     return domain
+
+
+def _castable(value: Any, kind: pa.DataType) -> bool:
+    try:
+        pa.scalar(value).cast(kind)
+    except _UNLIKE:
+        return False
+    return True
 
 
 def _narrowest(size: int) -> type[np.signedinteger[Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,15 +25,18 @@ class Partition:
 
     A row whose group is LEFT_OUT is suppressed: it is not published. An algorithm that recodes
     values gives the ``boxes`` in which groups are to be shown; without any they are drawn as
-    tightly as possible.
+    tightly as possible. ``notes`` are facts about how the groups were found; they are published.
     """
 
     groups: Codes
     sizes: Counts
     boxes: Boxes | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, groups: Codes, boxes: Boxes | None = None) -> Partition:
+    def of(
+        cls, groups: Codes, boxes: Boxes | None = None, *, notes: Mapping[str, Any] | None = None
+    ) -> Partition:
         """Wrap an array of group numbers, checking that no group is empty."""
         if groups.size == 0:
             raise ParameterError("a partition has at least one row", parameter="groups")
@@ -44,7 +48,7 @@ class Partition:
         if not sizes.all():
             empty = int(np.argmin(sizes))
             raise ParameterError(f"group {empty} has no rows", parameter="groups")
-        return cls(np.ascontiguousarray(groups, np.int32), sizes, boxes)
+        return cls(np.ascontiguousarray(groups, np.int32), sizes, boxes, notes or {})
 
     @property
     def n_groups(self) -> int:
@@ -64,7 +68,7 @@ class Partition:
     def kept(self) -> tuple[Counts, Partition]:
         """The rows that are not left out, and their partition."""
         rows = np.flatnonzero(self.groups >= 0)
-        return rows, Partition(self.groups[rows], self.sizes, self.boxes)
+        return rows, replace(self, groups=self.groups[rows])
 
     def relabelled(self, randomness: Randomness) -> Partition:
         """The same groups under random numbers: an algorithm's own may tell how it went."""
@@ -72,7 +76,7 @@ class Partition:
         number = np.empty(self.n_groups, np.int32)
         number[order] = np.arange(self.n_groups, dtype=np.int32)
         boxes = None if self.boxes is None else self.boxes.taken(order)
-        return Partition(number[self.groups], self.sizes[order], boxes)
+        return Partition(number[self.groups], self.sizes[order], boxes, self.notes)
 
     def published_order(self, randomness: Randomness) -> Codes:
         """Rows by the number of their group, in random order inside a group."""

@@ -50,6 +50,7 @@ class Aggregate:
 
 COUNT = Aggregate("count")
 ENDINGS = ("estimate", "lo", "hi")  # of the columns that show an aggregate
+LIKELY = ("likely_lo", "likely_hi")  # ... and of those that some answers have besides
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -86,7 +87,7 @@ class Query:
     def _check(self) -> None:
         if not self.select:
             raise ParameterError("a query computes at least one aggregate", parameter="select")
-        shown = [f"{one.name}_{end}" for one in self.select for end in ENDINGS]
+        shown = [f"{one.name}_{end}" for one in self.select for end in (*ENDINGS, *LIKELY)]
         seen: set[str] = set()
         for name in (*self.by, *(one.name for one in self.select), *shown):
             if name in seen:

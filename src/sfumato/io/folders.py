@@ -27,7 +27,9 @@ MANIFEST = "release.json"
 FORMAT = "sfumato-release"
 # All the files that a release may consist of. A folder with anything else in it is never replaced.
 RELEASE_FILES = re.compile(
-    r"release\.json|(generalized|qit|st|st_.+|joined|sensitive_groups)\.(parquet|csv)", re.DOTALL
+    r"release\.json|(generalized|qit|st|st_.+|permuted|perturbed|domain|domain_.+|joined"
+    r"|sensitive_groups)\.(parquet|csv)",
+    re.DOTALL,
 )
 
 _REMEDIES = {

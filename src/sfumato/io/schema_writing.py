@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Declaration, Schema
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.errors import OutputExists, ReleaseError, SchemaError
+from sfumato.errors import OutputExists, ReleaseError
 from sfumato.io.opened import one_line
 from sfumato.io.toml_text import toml_array, toml_comment, toml_key, toml_string, toml_value
 
@@ -86,11 +86,11 @@ def _attribute(name: str, declared: Declaration) -> str:
 
 
 def _taxonomy(name: str, taxonomy: Taxonomy) -> str:
-    lines = list(_branches(name, (), taxonomy.to_nested()))
+    lines = list(_branches((), taxonomy.to_nested()))
     return "\n".join([f"[taxonomies.{toml_key(name)}]", *lines, ""])
 
 
-def _branches(name: str, above: tuple[str, ...], tree: Any) -> Iterator[str]:
+def _branches(above: tuple[str, ...], tree: Any) -> Iterator[str]:
     """One line per list of values, under its dotted path.
 
     Nested tables would have to follow all lists of their parent, which would change the order of
@@ -98,20 +98,10 @@ def _branches(name: str, above: tuple[str, ...], tree: Any) -> Iterator[str]:
     """
     if isinstance(tree, Mapping):
         for label, below in tree.items():
-            yield from _branches(name, (*above, _label(name, label)), below)
+            yield from _branches((*above, label), below)
         return
     key = ".".join(toml_key(label) for label in above)
     yield f"{key} = {toml_array(tree, indent=len(key) + 3)}"
-
-
-def _label(name: str, label: Any) -> str:
-    if isinstance(label, str):
-        return label
-    raise SchemaError(
-        f"the taxonomy of {name!r} has the value {label!r}, which is not a text, beside inner "
-        "labels; put it into a list under a label of its own",
-        column=name,
-    )
 
 
 def _replace(path: Path, text: str) -> None:

@@ -38,11 +38,12 @@ def compact(pieces: Pieces, names: Sequence[str]) -> tuple[pa.Table, Codes, pa.T
     others = pa.concat_tables(rest)
     if not n_runs or not names:
         return lines, np.zeros(others.num_rows, np.int32), others
-    numbers, first = _number_lines(lines)
+    numbers, first = number_lines(lines)
     return lines.take(pa.array(first)), numbers[np.concatenate(runs)], others
 
 
-def _number_lines(lines: pa.Table) -> tuple[Codes, Codes]:
+def number_lines(lines: pa.Table) -> tuple[Codes, Codes]:
+    """A number for every line, equal for equal lines, and the first line that has each."""
     codes = [_cell_codes(column) for column in lines.columns]
     sizes = np.array([column.max() + 1 for column in codes], np.int64)
     numbers, first, _ = number_rows(np.stack(codes, axis=1), sizes)

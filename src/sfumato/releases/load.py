@@ -9,12 +9,17 @@ from sfumato.errors import ReleaseError
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.manifest import read_manifest
+from sfumato.releases.permuted import PermutedTable
+from sfumato.releases.perturbed import PerturbedTable
 
-Release: TypeAlias = GeneralizedTable | AnatomizedTables
+Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
+Release: TypeAlias = Grouped | PermutedTable | PerturbedTable
 
 _KINDS: dict[str, type[Release]] = {
     GeneralizedTable.kind: GeneralizedTable,
     AnatomizedTables.kind: AnatomizedTables,
+    PermutedTable.kind: PermutedTable,
+    PerturbedTable.kind: PerturbedTable,
 }
 
 

@@ -15,8 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.arrays import Ints
+from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.schema import Role
+from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ReleaseError
 
 FORMAT = "sfumato-release"
@@ -101,6 +103,17 @@ def describe_column(
         order=tuple(attribute.values.to_pylist()) if declared and tree is None else None,
         taxonomy=tree.to_nested() if tree is not None else None,
         tight=tight,
+    )
+
+
+def encoded(column: PublishedColumn, values: pa.ChunkedArray) -> tuple[Attribute, Ints]:
+    """Codes of published values, in the order that release.json states."""
+    return encode(
+        column.name,
+        values,
+        kind=Kind(column.kind) if column.kind else None,
+        order=column.order,
+        taxonomy=Taxonomy.from_nested(column.taxonomy) if column.taxonomy else None,
     )
 
 

@@ -283,7 +283,7 @@ def test_sets_in_csv_files_are_left_out_and_the_rest_is_measured(tmp_path: Path)
 
 def test_another_table_is_refused() -> None:
     table = TABLES["plain"]()
-    with pytest.raises(DataError, match="240 rows and the table 239"):
+    with pytest.raises(DataError, match="240 rows and the table has 239"):
         evaluate(boxes(table), microdata(["age", "sex", "city"], ["disease"], n=239))
     with pytest.raises(SchemaError, match="'city' is quasi in the release"):
         evaluate(boxes(table), microdata(["age", "sex"], ["disease"]))

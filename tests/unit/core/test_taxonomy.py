@@ -1,3 +1,5 @@
+import datetime as dt
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -6,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 from tests.support.oracles import ancestors, height, lowest_common_ancestor
 from tests.support.strategies import nested_trees, taxonomies
 
@@ -33,7 +35,7 @@ def test_nodes_stand_in_depth_first_order() -> None:
         JOBS,
         {"alone": []},
         {"any": [1, 2, 3]},
-        {"any": {1: [], "more": [2, 3]}},
+        {"any": {"1": [], "more": [2, 3]}},
         {"any": {"deep": {"deeper": ["leaf"]}}},
     ],
 )
@@ -46,6 +48,96 @@ def test_the_nested_form_comes_back(tree: dict[str, Any]) -> None:
 @given(nested_trees())
 def test_any_nested_form_comes_back(tree: dict[str, Any]) -> None:
     assert Taxonomy.from_nested(tree).to_nested() == tree
+
+
+@pytest.mark.parametrize(
+    ("key", "listed", "leaves"),
+    [
+        ("1", [2, 3], (1, 2, 3)),
+        ("1", [2.5], (1.0, 2.5)),
+        ("2020-01-02", [dt.date(2021, 1, 1)], (dt.date(2020, 1, 2), dt.date(2021, 1, 1))),
+        ("none", [2, 3], ("none", 2, 3)),
+        ("1", ["2"], ("1", "2")),
+        ("1", [2, "x"], ("1", 2, "x")),
+    ],
+)
+def test_a_key_is_a_value_of_the_type_in_the_lists(
+    key: str, listed: list[Any], leaves: tuple[Any, ...]
+) -> None:
+    found = Taxonomy.from_nested({"any": {key: [], "more": listed}}).leaves
+    assert repr(found) == repr(leaves)
+
+
+def test_paths_group_values_below_the_same_label() -> None:
+    paths = [
+        ("a", "vowel", "any"),
+        ("b", "consonant", "any"),
+        ("e", "vowel", "any"),
+        (7, 7, "any"),
+    ]
+    assert Taxonomy.from_paths(paths).to_nested() == {
+        "any": {"vowel": ["a", "e"], "consonant": ["b"], "7": []}
+    }
+    with pytest.raises(SchemaError, match="'a' is a value and also a label above"):
+        Taxonomy.from_paths([("a", "any"), ("b", "a", "any")])
+
+
+@given(taxonomies())
+def test_any_taxonomy_comes_back_from_its_paths(taxonomy: Taxonomy) -> None:
+    paths = [
+        [taxonomy.labels[node] for node in ancestors(taxonomy, int(leaf))]
+        for leaf in taxonomy.leaf_nodes
+    ]
+    assert Taxonomy.from_paths(paths).to_nested() == taxonomy.to_nested()
+
+
+def test_ragged_values_are_told() -> None:
+    jobs = Taxonomy.from_nested(JOBS)
+    assert jobs.height == 3
+    assert jobs.depths.tolist() == [2, 2, 3, 2]
+    assert jobs.is_ragged
+    assert jobs.ragged_leaves == ("clerk", "lawyer", "smith")
+    assert not Taxonomy.from_nested({"any": {"a": ["x"], "b": ["y"]}}).is_ragged
+
+
+def test_shorter_branches_wait_for_the_longest() -> None:
+    jobs = Taxonomy.from_nested(JOBS)
+    shown = [[jobs.labels[node] for node in jobs.at_level(level)] for level in range(4)]
+    assert shown == [
+        ["clerk", "lawyer", "carpenter", "smith"],
+        ["office", "office", "wood", "smith"],
+        ["office", "office", "hands", "hands"],
+        ["any", "any", "any", "any"],
+    ]
+    for level in (-1, 4):
+        with pytest.raises(ParameterError, match="levels 0 to 3"):
+            jobs.at_level(level)
+
+
+@given(taxonomies())
+def test_levels_are_tilings_that_become_coarser(taxonomy: Taxonomy) -> None:
+    levels = [taxonomy.at_level(level) for level in range(taxonomy.height + 1)]
+    assert levels[0].tolist() == taxonomy.leaf_nodes.tolist()
+    assert set(levels[-1].tolist()) == {0}
+    for nodes in levels:
+        # a node stands for all of its leaves or for none
+        assert int(taxonomy.n_leaves(np.unique(nodes)).sum()) == len(taxonomy.leaves)
+        for leaf, node in enumerate(nodes):
+            assert node in ancestors(taxonomy, int(taxonomy.leaf_nodes[leaf]))
+    for below, above in pairwise(levels):
+        # each node of a level lies in one node of the next
+        steps = set(zip(below.tolist(), above.tolist(), strict=True))
+        assert len(steps) == len(set(below.tolist()))
+
+
+def test_leaves_in_another_type() -> None:
+    ages = Taxonomy.from_nested({"*": {"young": ["017", "18"], "99": []}})
+    typed = ages.with_leaves([17, 18, 99])
+    assert typed.leaves == (17, 18, 99)
+    assert typed.labels == ("*", "young", "17", "18", "99")
+    assert typed.with_leaves([17, 18, 99]) is typed
+    with pytest.raises(SchemaError, match="'young' appears twice"):
+        ages.with_leaves(["young", "18", "99"])
 
 
 @given(taxonomies(), st.data())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import MissingExtra
-from sfumato_experiments.figure import Figure, Point, Scale
+from sfumato_experiments.figure import Box, Drawing, Figure, Point, Scale
 from sfumato_experiments.plot import draw
 
 FIGURE = Figure(
@@ -42,6 +42,15 @@ def test_panels_share_one_sheet(tmp_path: Path, scale: Scale) -> None:
     assert width > 600
     assert height > width
     assert len(written) < 100_000
+
+
+def test_drawings_stand_side_by_side(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    drawing = Drawing([(0, 0), (0, 0), (3, 1)], [Box(0, 1, 0, 0), Box(2, 3, 0, 2)])
+    assert [box.area for box in drawing.boxes] == [2, 6]
+    draw(replace(FIGURE, drawings={f"k = {k}": drawing for k in (1, 2)}), tmp_path / "f.png")
+    width, height = struct.unpack(">II", (tmp_path / "f.png").read_bytes()[16:24])
+    assert width > 1.5 * height
 
 
 def test_without_matplotlib_the_extra_is_named(

@@ -229,9 +229,14 @@ def test_a_value_that_toml_lacks() -> None:
         round_trip(Schema(quasi=["a"], orders={"a": [None]}))
     with pytest.raises(SchemaError, match="not valid Unicode"):
         round_trip(Schema(quasi=["\ud800"]))
-    tree = Taxonomy.from_nested({"*": {"low": [1], 2: []}})  # type: ignore[dict-item]
-    with pytest.raises(SchemaError, match="put it into a list"):
-        round_trip(Schema(quasi=["a"], taxonomies={"a": tree}))
+
+
+@pytest.mark.parametrize("values", [(1, 2), (0.5, 2.0), (dt.date(2020, 1, 2), dt.date(2021, 3, 4))])
+def test_a_value_beside_labels_keeps_its_type(values: tuple[Any, Any]) -> None:
+    tree = Taxonomy.from_paths([(values[0], "low", "*"), (values[1], "*")])
+    found = round_trip(Schema(quasi=["a"], taxonomies={"a": tree})).taxonomies["a"]
+    assert found.leaves == values
+    assert found.labels == tree.labels
 
 
 def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:

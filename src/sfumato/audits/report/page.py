@@ -48,6 +48,7 @@ def _header(seen: Evaluation) -> str:
     promised = f'<b class="{"kept" if kept else "broken"}">{"kept" if kept else "BROKEN"}</b>'
     cards = [
         ("rows", f"<b>{manifest.rows:,}</b>"),
+        *([("left out", f"<b>{manifest.suppressed:,}</b>")] if manifest.suppressed else []),
         ("groups", f"<b>{manifest.groups:,}</b>"),
         ("form", f"<b>{safe(manifest.kind)}</b>"),
         ("algorithm", f"<b>{safe(_algorithm(manifest.algorithm))}</b>"),

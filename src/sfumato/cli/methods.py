@@ -1,0 +1,70 @@
+"""The methods of sfumato publish: which algorithm each is, and which options it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from sfumato.algorithms.anatomize import Anatomize
+from sfumato.algorithms.base import Partitioner
+from sfumato.algorithms.branches import BranchMondrian
+from sfumato.algorithms.full_domain import FullDomain
+from sfumato.algorithms.local_recoding import LocalRecoding
+from sfumato.algorithms.mondrian import Mondrian
+from sfumato.algorithms.single_dimensional import SingleDimensional
+from sfumato.algorithms.subtree import Sibling, Subtree
+from sfumato.queries.workload_files import read_workload
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How to make the algorithm, and the options of its own."""
+
+    make: Callable[[dict[str, Any]], Partitioner]
+    options: tuple[str, ...] = ()
+
+
+def _mondrian(given: dict[str, Any]) -> Partitioner:
+    workload = given["workload"]
+    return Mondrian(
+        relaxed=given["relaxed"],
+        choose="round-robin" if given["round_robin"] else "widest",
+        workload=read_workload(workload) if workload else (),
+    )
+
+
+METHODS = {
+    "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload")),
+    "local": Method(lambda _: LocalRecoding()),
+    "branches": Method(lambda _: BranchMondrian()),
+    "full-domain": Method(lambda given: FullDomain(suppress=given["suppress"]), ("suppress",)),
+    "subtree": Method(lambda given: Subtree(suppress=given["suppress"]), ("suppress",)),
+    "sibling": Method(lambda given: Sibling(suppress=given["suppress"]), ("suppress",)),
+    "single-dimensional": Method(
+        lambda given: SingleDimensional(time_limit=given["time_limit"]), ("time_limit",)
+    ),
+    "anatomy": Method(lambda _: Anatomize(), ("engine",)),
+}
+_OF_SOME = {option for method in METHODS.values() for option in method.options}
+
+
+def algorithm_of(name: str, given: dict[str, Any]) -> Partitioner:
+    """The algorithm of a method, or a refusal of options that it does not take."""
+    method = METHODS[name]
+    for option in sorted(_OF_SOME - set(method.options)):
+        takers = [other for other, known in METHODS.items() if option in known.options]
+        require_default([option], f"does not take it; it is for {', '.join(takers)}")
+    return method.make(given)
+
+
+def require_default(names: Iterable[str], why: str) -> None:
+    """Refuse options that would be without effect."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option}: the method {context.params['method']} {why}")

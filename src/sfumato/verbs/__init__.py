@@ -1,0 +1,7 @@
+"""The verbs: a table, an algorithm and a privacy model become a release."""
+
+from sfumato.verbs.files import publish_file
+from sfumato.verbs.noise import perturb
+from sfumato.verbs.releasing import publish
+
+__all__ = ["perturb", "publish", "publish_file"]

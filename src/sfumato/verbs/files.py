@@ -1,0 +1,99 @@
+"""publish_file: from a source to a release folder, also beyond memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from sfumato.algorithms.anatomize import Anatomize
+from sfumato.algorithms.base import Partitioner, Stages, describe, silent
+from sfumato.algorithms.streaming.divide import divide_file, needs_streaming
+from sfumato.core.randomness import Randomness
+from sfumato.core.schema import Schema
+from sfumato.errors import ParameterError
+from sfumato.io.folders import require_room
+from sfumato.io.tables import Source, read
+from sfumato.models.base import Model
+from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.anatomized_stream import write_divided
+from sfumato.releases.columns import Labels
+from sfumato.releases.files import FileFormat
+from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.load import Release
+from sfumato.releases.manifest import Manifest
+from sfumato.verbs.promises import Form
+from sfumato.verbs.releasing import publish
+
+Engine: TypeAlias = Literal["auto", "memory", "stream"]
+
+
+def publish_file(
+    source: Source,
+    schema: Schema,
+    algorithm: Partitioner,
+    model: Model,
+    output: str | Path,
+    *,
+    engine: Engine = "auto",
+    form: Form | None = None,
+    labels: Labels | None = None,
+    means: bool | Sequence[str] = False,
+    format: FileFormat = "parquet",
+    query: str | None = None,
+    missing: str | Collection[str] = (),
+    force: bool = False,
+    seed: int | None = None,
+    memory_limit: int | None = None,
+    progress: Stages | None = None,
+) -> Manifest:
+    """Read a table, publish it and write the release folder; see ``publish``.
+
+    Anatomize can do so with a file that does not fit into memory. ``engine`` "auto" streams when
+    the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in bytes, half of
+    what the machine offers by default.
+    """
+    if engine not in get_args(Engine):
+        raise ParameterError(
+            f"engine must be one of {', '.join(get_args(Engine))}, not {engine!r}",
+            parameter="engine",
+        )
+    require_room(output, force)
+    tell = progress or silent
+    shape: Any = form or algorithm.form
+    plain = shape == AnatomizedTables.kind and query is None and format == "parquet"
+    streams = isinstance(algorithm, Anatomize) and plain
+    if engine == "stream" and not streams:
+        raise ParameterError(
+            "streaming is for Anatomize, from files to Parquet and without a query; "
+            "use the in-memory engine",
+            parameter="engine",
+        )
+    if engine == "stream" or (engine == "auto" and streams and needs_streaming(source, schema)):
+        randomness = Randomness(seed)
+        return write_divided(
+            output,
+            schema,
+            lambda scratch: divide_file(
+                source, schema, model, scratch, randomness,
+                missing=missing, memory_limit=memory_limit, progress=tell,
+            ),
+            describe(algorithm),
+            randomness,
+            force=force,
+        )  # fmt: skip
+    tell("reading", 0.0)
+    table = read(source, schema, query=query, missing=missing)
+    boxes: dict[str, Any] = {"labels": labels, "means": means}
+    release: Release = publish(
+        table,
+        algorithm,
+        model,
+        form=shape,
+        seed=seed,
+        progress=tell,
+        **(boxes if shape == GeneralizedTable.kind else {}),
+    )
+    tell("writing", 0.0)
+    release.write(output, force=force, format=format)
+    return release.manifest

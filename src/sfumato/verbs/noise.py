@@ -1,0 +1,64 @@
+"""perturb: sensitive values with noise of a known kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.core.microdata import Microdata
+from sfumato.core.randomness import Randomness
+from sfumato.core.schema import Schema
+from sfumato.errors import SchemaError
+from sfumato.releases.manifest import Manifest, column_types
+from sfumato.releases.perturbed import MODEL, PerturbedTable, Retention, perturbed_tables
+
+
+def perturb(
+    table: Microdata,
+    *,
+    p: float | None = None,
+    m: float | None = None,
+    sensitive: str | Sequence[str] | None = None,
+    seed: int | None = None,
+) -> PerturbedTable:
+    """Publish every row exactly, except that its sensitive value is kept with probability ``p``.
+
+    Otherwise it shows a random value of the domain. ``m`` asks for the largest p with which a guess
+    of the shown value is right with chance 1/m, if all values are equally likely beforehand;
+    releases/perturbed.py derives it. The domain is what the column holds, or the order or taxonomy
+    that the schema declares, and is published. ``sensitive`` names the columns to perturb, all
+    sensitive ones by default; those that are not named are left out. A ``seed`` makes the run
+    repeatable, and whoever knows it can undo the noise.
+    """
+    names = _named(table.schema, sensitive)
+    kept = {name: Retention.keeping(table.attributes[name], p, m) for name in names}
+    shown, domains, columns = perturbed_tables(table, kept, Randomness(seed))
+    manifest = Manifest(
+        kind=PerturbedTable.kind,
+        promise=tuple(
+            {"model": MODEL, "on": name, "p": one.p, "m": m or one.m, "domain_size": one.size}
+            for name, one in kept.items()
+        ),
+        algorithm={"name": "perturb"},
+        rows=table.n_rows,
+        groups=table.n_rows,
+        columns=columns,
+        types=column_types([shown.schema]),
+        metrics={"expected_changed": {name: 1 - one.p - one.noise for name, one in kept.items()}},
+    )
+    return PerturbedTable(shown, domains, manifest)
+
+
+def _named(schema: Schema, sensitive: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The sensitive columns that are asked for."""
+    if not schema.sensitive:
+        raise SchemaError("there is nothing to perturb: the schema names no sensitive column")
+    if sensitive is None:
+        return schema.sensitive
+    names = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    for name in names:
+        if name not in schema.sensitive:
+            raise SchemaError(
+                f"no sensitive column {name!r}; there are {', '.join(schema.sensitive)}",
+                column=name,
+            )
+    return names
