@@ -36,12 +36,18 @@ def tally(
         if not among[g]:
             continue
         begin, end = starts[g], starts[g + 1]
+        hits = np.uint64(0)
+        # written out: a call per group takes as long as the group
         if counts.size or active.size > 2:
-            found[g] = _many(columns, active, marks, places, counts, begin, end)
+            hits = _many(columns, active, marks, places, counts, begin, end)
         elif active.size == 1:
-            found[g] = _one(codes_1, marks_1, begin, end)
+            for i in range(begin, end):
+                hits += np.uint64(marks_1[codes_1[i]])
         else:
-            found[g] = _two(codes_1, marks_1, codes_2, marks_2, begin, end)
+            # products, not branches: which rows are marked cannot be foretold
+            for i in range(begin, end):
+                hits += np.uint64(marks_1[codes_1[i]] & marks_2[codes_2[i]])
+        found[g] = hits
     return found
 
 
@@ -166,30 +172,6 @@ def _hit(columns: HalfWords, active: Counts, marks: Marks, places: Counts, i: in
         j = active[k]
         hit &= np.uint64(marks[np.uint64(places[j]) + np.uint64(columns[j, i])])
     return hit
-
-
-@inner
-def _one(codes: HalfWords, marks: Marks, begin: np.uint64, end: np.uint64) -> np.uint64:
-    found = np.uint64(0)
-    for i in range(begin, end):
-        found += np.uint64(marks[codes[i]])
-    return found
-
-
-@inner
-def _two(
-    codes_1: HalfWords,
-    marks_1: Marks,
-    codes_2: HalfWords,
-    marks_2: Marks,
-    begin: np.uint64,
-    end: np.uint64,
-) -> np.uint64:
-    found = np.uint64(0)
-    # products, not branches: which rows are marked cannot be foretold
-    for i in range(begin, end):
-        found += np.uint64(marks_1[codes_1[i]] & marks_2[codes_2[i]])
-    return found
 
 
 @inner

@@ -21,7 +21,7 @@ from sfumato.errors import QueryRefused
 from sfumato.queries.binding import BoundQuery
 from sfumato.queries.values import Values
 
-MAX_COMPUTED = 3_000  # answers that take a pass of their own
+MAX_COMPUTED = 1_000  # answers that take a pass of their own
 
 
 class Group(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.answers._kernels import mark_cells, tally, tally_by
 from sfumato.answers.arrays import Marks
+from sfumato.answers.bits import count_bits, group_bits
 from sfumato.answers.choices import Choices
 from sfumato.answers.packing import Domain, Pack, Where, marks_of, packed, place_of
 from sfumato.answers.scope import Scope
@@ -47,6 +48,7 @@ class Rows:
     columns: HalfWords
     starts: Words
     counts: HalfWords
+    bits: Words | None = None  # see bits.py
 
     @classmethod
     def of(
@@ -66,7 +68,8 @@ class Rows:
             columns = [(attribute, codes[rows]) for attribute, codes in columns]
             counts = None if counts is None else counts[rows]
         kept = np.empty(0, np.uint32) if counts is None else counts.astype(np.uint32)
-        return cls(*packed(columns, len(groups)), starts.astype(np.uint64), kept)
+        bits = group_bits(columns[0], starts) if len(columns) == 1 and counts is None else None
+        return cls(*packed(columns, len(groups)), starts.astype(np.uint64), kept, bits)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,6 +92,8 @@ class Rows:
         wanted = self._wanted(where)
         if not wanted.active.size:
             return self.sizes()
+        if self.bits is not None:
+            return count_bits(self.bits, wanted.marks)
         return tally(self.starts, self.columns, *wanted, self.counts, scope.reached)
 
     def tally_by(self, where: Where, name: str, scope: Scope) -> KeyCounts:

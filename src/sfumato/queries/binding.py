@@ -155,7 +155,7 @@ def _by_declared_order(predicate: Compare, value: Any, column: Column) -> tuple[
 
 
 def _listed(predicate: OneOf, column: Column) -> Values:
-    return Values(frozenset(column.fitted(value, predicate.at) for value in predicate.values))
+    return Values(column.all_fitted(predicate.values, predicate.at))
 
 
 def _canonical(ranges: tuple[Range, ...], missing: bool, column: Column) -> Values:

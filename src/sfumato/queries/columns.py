@@ -61,6 +61,21 @@ class Column:
         """The place of each value in the declared order."""
         return {value: rank for rank, value in enumerate(self.order or ())}
 
+    def all_fitted(self, values: frozenset[Any], at: Position = None) -> frozenset[Any]:
+        """Stated values in the column's type; lists that are so already are the usual case."""
+        if {type(value) for value in values} <= {self._native}:
+            return values
+        return frozenset(self.fitted(value, at) for value in values)
+
+    @cached_property
+    def _native(self) -> type | None:
+        """The Python type whose every value fits."""
+        if pa.types.is_integer(self.type):
+            return int
+        if pa.types.is_boolean(self.type):
+            return bool
+        return str if self.type in (pa.string(), pa.large_string()) else None
+
     def fitted(self, value: Any, at: Position = None) -> Any:
         """A stated value in the column's type, or a refusal."""
         if isinstance(value, np.generic):
