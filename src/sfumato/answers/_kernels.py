@@ -88,29 +88,35 @@ def tally_by(
     marks: Marks,
     places: Counts,
     counts: HalfWords,
-    key: HalfWords,
-    stride: int,
+    keys: HalfWords,
     n_keys: int,
     share: Floats,
     lack: Counts,
     cap: Counts,
 ) -> tuple[Floats, Counts, Counts]:
-    """Expected, fewest and most rows per key value, summed over groups; see scope.py.
-
-    A cell's key is ``key[i] // stride % n_keys``.
-    """
+    """Expected, fewest and most rows per key value, summed over groups; see scope.py."""
     expected = np.zeros(n_keys, np.float64)
     fewest, most = np.zeros(n_keys, np.int64), np.zeros(n_keys, np.int64)
     seen, touched = np.zeros(n_keys, np.int64), np.zeros(n_keys, np.int64)
-    step, size = np.uint32(stride), np.uint32(n_keys)
+    n_active = active.size
+    one, two = (active[0] if n_active else 0), (active[1] if n_active > 1 else 0)
+    codes_1, marks_1 = columns[one], marks[places[one] :]
+    codes_2, marks_2 = columns[two], marks[places[two] :]
     for g in range(starts.size - 1):
         if cap[g] == 0:
             continue
         n_touched = 0
         for i in range(starts[g], starts[g + 1]):
-            if _hit(columns, active, marks, places, i) == 0:
+            # written out for the usual cases: a call per row takes longer than the rest
+            if n_active == 1:
+                if marks_1[codes_1[i]] == 0:
+                    continue
+            elif n_active == 2:
+                if marks_1[codes_1[i]] & marks_2[codes_2[i]] == 0:
+                    continue
+            elif n_active > 2 and _hit(columns, active, marks, places, i) == 0:
                 continue
-            k = np.int64(key[i] // step % size)
+            k = np.int64(keys[i])
             if seen[k] == 0:
                 touched[n_touched] = k
                 n_touched += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from sfumato.answers._kernels import mark_cells, tally, tally_by
 from sfumato.answers.arrays import Marks
 from sfumato.answers.bits import count_bits, group_bits
 from sfumato.answers.choices import Choices
-from sfumato.answers.packing import Domain, Pack, Where, marks_of, packed, place_of
+from sfumato.answers.packing import Pack, Where, marks_of, packed, place_of
 from sfumato.answers.scope import Scope
 from sfumato.core._kernels import rows_by_group
 from sfumato.core.arrays import Codes, Counts, Floats, HalfWords, Ints, Words
@@ -49,6 +49,7 @@ class Rows:
     starts: Words
     counts: HalfWords
     bits: Words | None = None  # see bits.py
+    _keys: dict[str, HalfWords] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -98,14 +99,13 @@ class Rows:
 
     def tally_by(self, where: Where, name: str, scope: Scope) -> KeyCounts:
         """Counts for every value of an attribute at once."""
-        pack, stride, domain = place_of(self.packs, name)
+        domain = place_of(self.packs, name).domain
         found = tally_by(
             self.starts,
             self.columns,
             *self._wanted(where),
             self.counts,
-            self.columns[pack],
-            stride,
+            self._codes(name),
             max(1, domain.size),
             scope.share,
             scope.lack,
@@ -115,14 +115,24 @@ class Rows:
 
     def choices(self, where: Where, name: str, scope: Scope) -> Choices:
         """The rows that may be chosen, with their values of an attribute, missing ones left out."""
-        pack, stride, domain = place_of(self.packs, name)
+        domain = place_of(self.packs, name).domain
         marked = mark_cells(self.starts, self.columns, *self._wanted(where), scope.reached)
         cells = np.flatnonzero(marked)
-        numbers = _numbers(domain, self.columns[pack, cells], stride)
+        numbers: Floats = domain.numbers[self._codes(name)[cells]]
         cells, numbers = cells[~np.isnan(numbers)], numbers[~np.isnan(numbers)]
         groups = np.searchsorted(self.starts, cells, "right") - 1
         counts = self.counts[cells].astype(np.int64) if self.counts.size else np.ones_like(cells)
         return Choices.of_groups(numbers, counts, groups, scope)
+
+    def _codes(self, name: str) -> HalfWords:
+        """The codes of one attribute, unpacked when they are first needed."""
+        if name not in self._keys:
+            pack, stride, domain = place_of(self.packs, name)
+            codes = self.columns[pack]
+            if len(self.packs[pack]) > 1:
+                codes = codes // np.uint32(stride) % np.uint32(max(1, domain.size))
+            self._keys[name] = codes
+        return self._keys[name]
 
     def _wanted(self, where: Where) -> _Wanted:
         found = [(j, marks_of(pack, where)) for j, pack in enumerate(self.packs)]
@@ -132,8 +142,3 @@ class Rows:
         places[list(marks)] = np.cumsum(lengths) - lengths
         joined = np.concatenate([np.empty(0, np.uint8), *marks.values()])
         return _Wanted(np.array(list(marks), np.int64), joined, places)
-
-
-def _numbers(domain: Domain, codes: HalfWords, stride: int) -> Floats:
-    numbers: Floats = domain.numbers[codes // np.uint32(stride) % np.uint32(max(1, domain.size))]
-    return numbers
