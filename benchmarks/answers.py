@@ -18,7 +18,7 @@ from benchmarks.data import CENSUS_QUASI, census
 from benchmarks.measure import Line, ratio, seconds
 
 ROWS, FEWER = 1_000_000, 500_000
-L, K = 10, 13  # k = 13 makes about 33,000 groups of a million census rows
+L, K = 10, 11  # k = 11 makes about 33,000 groups of a million census rows
 QUERIES, FEW = 10_000, 300
 LIMIT_ERROR = 0.10
 DIMENSIONS = (3, 4, 5, 6, 7)

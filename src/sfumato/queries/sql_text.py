@@ -60,9 +60,10 @@ def neighbours(tokens: Sequence[Token]) -> Iterator[tuple[Token | None, Token, T
 # Control characters, and halves of characters that no encoding can write.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 # A quote must not follow a letter (E'..', X'..' change what it means), nor a dot stand alone (.5).
-_PLAIN = re.compile(
-    r"""(?: [ \t\r\n\w,;()<>=*+] | (?<=[\w"])\. | != | -(?![->])
-          | (?<![\w'"])'(?:[^']|'')*+' | (?<![\w'"])"(?:[^"]|"")*+" )*+""",
+# One piece at a time: possessive repetition of all of them is broken in early releases of 3.11.
+_PIECE = re.compile(
+    r"""[ \t\r\n\w,;()<>=*+]+ | (?<=[\w"])\. | != | -(?![->])
+      | (?<![\w'"])'(?:[^']|'')*'(?!') | (?<![\w'"])"(?:[^"]|"")*"(?!") """,
     re.VERBOSE,
 )
 
@@ -76,10 +77,12 @@ def _check_characters(text: str) -> None:
         )
     if control := _CONTROL.search(text):
         raise refused("a control character is in the text", "text", control.start() + 1)
-    plain = _PLAIN.match(text)
-    assert plain is not None  # it matches nothing, too
-    if plain.end() < len(text):
-        raise _foreign_sign(text, plain.end())
+    start = 0
+    while start < len(text):
+        piece = _PIECE.match(text, start)
+        if piece is None:
+            raise _foreign_sign(text, start)
+        start = piece.end()
 
 
 def _foreign_sign(text: str, start: int) -> QueryRefused:
