@@ -131,6 +131,24 @@ def tally_by(
 
 
 @kernel
+def tally_single(
+    starts: Words, keys: HalfWords, n_keys: int, share: Floats, lack: Counts, cap: Counts
+) -> tuple[Floats, Counts, Counts]:
+    """The same where no group has a key twice, and every cell is one row."""
+    expected = np.zeros(n_keys, np.float64)
+    fewest, most = np.zeros(n_keys, np.int64), np.zeros(n_keys, np.int64)
+    for g in range(starts.size - 1):
+        if cap[g] == 0:
+            continue
+        sure = 1 if lack[g] == 0 else 0
+        for i in range(starts[g], starts[g + 1]):
+            expected[keys[i]] += share[g]
+            fewest[keys[i]] += sure
+            most[keys[i]] += 1
+    return expected, fewest, most
+
+
+@kernel
 def largest_sum(
     values: Floats, counts: Counts, starts: Counts, least: Counts, most: Counts, pivot: float
 ) -> tuple[float, int]:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.answers._kernels import mark_cells, tally, tally_by
+from sfumato.answers._kernels import mark_cells, tally, tally_by, tally_single
 from sfumato.answers.arrays import Marks
 from sfumato.answers.bits import count_bits, group_bits
 from sfumato.answers.choices import Choices
-from sfumato.answers.packing import Pack, Where, marks_of, packed, place_of
+from sfumato.answers.packing import Domain, Pack, Where, marks_of, packed, place_of
 from sfumato.answers.scope import Scope
 from sfumato.core._kernels import rows_by_group
 from sfumato.core.arrays import Codes, Counts, Floats, HalfWords, Ints, Words
@@ -100,6 +100,8 @@ class Rows:
     def tally_by(self, where: Where, name: str, scope: Scope) -> KeyCounts:
         """Counts for every value of an attribute at once."""
         domain = place_of(self.packs, name).domain
+        if self.bits is not None:
+            return self._tally_single(where, domain, scope)
         found = tally_by(
             self.starts,
             self.columns,
@@ -111,6 +113,16 @@ class Rows:
             scope.lack,
             scope.cap,
         )
+        return KeyCounts(domain.values, *found)
+
+    def _tally_single(self, where: Where, domain: Domain, scope: Scope) -> KeyCounts:
+        """The one column is the key, so a condition can only be about the key itself."""
+        found = tally_single(
+            self.starts, self.columns[0], domain.size, scope.share, scope.lack, scope.cap
+        )
+        if domain.name in where:
+            kept = domain.marks(where[domain.name])
+            found = (found[0] * kept, found[1] * kept, found[2] * kept)
         return KeyCounts(domain.values, *found)
 
     def choices(self, where: Where, name: str, scope: Scope) -> Choices:

@@ -31,3 +31,17 @@ def test_a_value_twice_has_no_bit_of_its_own() -> None:
     assert Rows.of(coded, np.array([0, 0, 1], np.int32), 2).bits is None
     assert Rows.of(coded, np.array([0, 1, 1], np.int32), 2).bits is not None
     assert Rows.of(coded, np.array([0, 1, 1], np.int32), 3).bits is None  # a group is empty
+
+
+def test_keys_of_bits_are_counted_like_any_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    column = microdata({"s": [1, 2, 2, 3, 1, 3]})
+    coded = [(column.quasi[0], column.codes["s"])]
+    groups = np.array([0, 0, 1, 1, 2, 2], np.int32)
+    fast = Rows.of(coded, groups, 3)
+    monkeypatch.setattr(bits, "_MOST_WORDS", 0)
+    slow = Rows.of(coded, groups, 3)
+    scope = Scope(np.array([0.5, 1.0, 0.0]), np.array([1, 0, 2]), np.array([1, 2, 0]))
+    for where in ({}, {"s": Values(frozenset([1, 3]))}):
+        one, other = fast.tally_by(where, "s", scope), slow.tally_by(where, "s", scope)
+        assert one.estimate.tolist() == other.estimate.tolist()
+        assert (one.lo.tolist(), one.hi.tolist()) == (other.lo.tolist(), other.hi.tolist())
