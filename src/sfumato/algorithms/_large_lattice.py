@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from sfumato.algorithms._lattice import Lattice
 from sfumato.algorithms._levels import LevelJudge, Levels, size_of
-from sfumato.algorithms._recoding_judge import unheard
-from sfumato.algorithms.base import Progress
+from sfumato.algorithms.base import Progress, unheard
 
 _WIDTH = 8
 _VISITS = 3_000  # about as many as a beam of full width may take

@@ -166,10 +166,6 @@ def require_share(suppress: float) -> None:
         )
 
 
-def unheard(share: float) -> None:
-    """Tell nobody about the share of a search that is done."""
-
-
 def _lasting(needs: tuple[Requirement, ...]) -> Iterator[Requirement]:
     """What the requirements demand of a group at least, in models that outlast any merging."""
     for need in needs:

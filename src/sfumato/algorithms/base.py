@@ -19,6 +19,10 @@ def silent(stage: str, share: float) -> None:
     """Tell nobody about a stage and the share of it that is done."""
 
 
+def unheard(share: float) -> None:
+    """Tell nobody about the share that is done."""
+
+
 class Partitioner(Protocol):
     """The seam: anything that divides a table into groups that meet the requirements."""
 

@@ -29,8 +29,8 @@ from sfumato.algorithms._large_lattice import descend, lower_bound
 from sfumato.algorithms._lattice import Lattice
 from sfumato.algorithms._levels import LevelJudge, size_of
 from sfumato.algorithms._recoding import levels_of
-from sfumato.algorithms._recoding_judge import Cost, Judge, require_share, unheard
-from sfumato.algorithms.base import Progress
+from sfumato.algorithms._recoding_judge import Cost, Judge, require_share
+from sfumato.algorithms.base import Progress, unheard
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness

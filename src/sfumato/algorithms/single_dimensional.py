@@ -39,7 +39,7 @@ from sfumato.algorithms._cut_search import Outcome, Weigh, search
 from sfumato.algorithms._single_grid import IN, OPEN, Crowd
 from sfumato.algorithms._single_kernel import Limits, Strip, new_tray, weigh_intervals
 from sfumato.algorithms._single_plain import PlainWeigher
-from sfumato.algorithms.base import Progress
+from sfumato.algorithms.base import Progress, unheard
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
@@ -135,7 +135,7 @@ class SingleDimensional:
         require_feasible(needs, table)
         announce(weigh_intervals)
         crowd, weigh = _prepared(table, needs)
-        outcome = search(crowd, weigh, self._goes_on(begin), progress or _silent)
+        outcome = search(crowd, weigh, self._goes_on(begin), progress or unheard)
         return Solution(
             starts=_starts(table, crowd, outcome),
             cost=outcome.grid.cost,
@@ -199,7 +199,3 @@ def _side(attribute: Attribute, codes: Codes, starts: tuple[int, ...], intervals
     interval = (np.searchsorted(starts, present, "right") - 1).astype(np.int32)
     around = Ranges.around if attribute.ordered else ValueSets.around
     return around(attribute, present, Partition.of(interval)).taken(intervals)
-
-
-def _silent(share: float) -> None:
-    pass

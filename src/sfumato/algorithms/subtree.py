@@ -32,8 +32,8 @@ from typing import ClassVar
 from sfumato.algorithms._cuts import SIBLING, SUBTREE, Cut, Scheme
 from sfumato.algorithms._descent import End, descended
 from sfumato.algorithms._frequency_sets import FrequencySet
-from sfumato.algorithms._recoding_judge import Judge, require_share, unheard
-from sfumato.algorithms.base import Progress
+from sfumato.algorithms._recoding_judge import Judge, require_share
+from sfumato.algorithms.base import Progress, unheard
 from sfumato.algorithms.full_domain import FullDomain
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition

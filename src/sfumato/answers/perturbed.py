@@ -93,7 +93,6 @@ class Perturbed:
     rows: Rows
     sizes: Counts
     noisy: Mapping[str, Noisy]
-    left_out: int = 0
 
     @classmethod
     def of_release(cls, release: PerturbedTable) -> Perturbed:

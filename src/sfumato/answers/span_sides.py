@@ -67,20 +67,23 @@ class SpanSides:
 
     def keys(self) -> Sequence[Any]:
         """Refused: between two fractions there are always others."""
-        raise QueryRefused(
-            f"GROUP BY {self.name!r}: its values are published as ranges, and between two of them "
-            "there are always others",
-            clause=self.name,
-        )
+        raise self._unlisted()
 
-    def spread(self, weights: Floats) -> Floats:
-        """There are no keys."""
-        raise NotImplementedError
+    def spread(self, weights: Floats) -> Floats:  # noqa: ARG002
+        """Refused like the keys."""
+        raise self._unlisted()
 
     def sizes(self) -> Floats:
         """How likely missing is beside the rest: as much as each value that is some side's end."""
         sizes: Floats = (self.high - self.low + 1).astype(np.float64) + self.missing
         return sizes
+
+    def _unlisted(self) -> QueryRefused:
+        return QueryRefused(
+            f"GROUP BY {self.name!r}: its values are published as ranges, and between two of them "
+            "there are always others",
+            clause=self.name,
+        )
 
     def _shares(self, wanted: Values) -> Floats:
         """By length; a point has none, so of single values those count that are some side's end."""

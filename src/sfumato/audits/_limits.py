@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfumato.core.schema import Role
-from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.manifest import Manifest
 
 _OF_MODELS = {
@@ -20,6 +20,8 @@ _OF_MODELS = {
     "recursive-cl-diversity": "Recursive diversity ignores what values mean: a group may hold "
     "nothing but cancers.",
     "t-closeness": "t-closeness does not bound what the table as a whole tells.",
+    "perturbation": "Perturbation bounds the chance of a right guess if all values are equally "
+    "likely; who knows that a value is frequent guesses it better.",
 }
 _SEVERAL = (
     "Several sensitive columns are protected one by one: who knows a person's value in one of "
@@ -28,6 +30,14 @@ _SEVERAL = (
 _EXACT = (
     "Quasi-identifiers are published exactly: it can be seen who is in the table, and who learns "
     "which values go with which people guesses better than the promise suggests."
+)
+_WITHIN = (
+    "The promise is kept on each of the named sets of columns alone: who knows columns of several "
+    "of them is not covered."
+)
+_LEFT_OUT = (
+    "Rows that were left out are protected by their absence; who knows that a person was in the "
+    "table can tell from the release that the person is rare."
 )
 _ALWAYS = (
     "Somebody who knows more than the quasi-identifiers, such as a column called insensitive, is "
@@ -45,8 +55,12 @@ def limits_of(manifest: Manifest) -> tuple[str, ...]:
 def _limits(manifest: Manifest) -> Iterator[str]:
     names = dict.fromkeys(str(part.get("model")) for part in manifest.promise)
     yield from (_OF_MODELS[name] for name in names if name in _OF_MODELS)
-    if manifest.kind == AnatomizedTables.kind:
+    if any("within" in part for part in manifest.promise):
+        yield _WITHIN
+    if manifest.kind != GeneralizedTable.kind:
         yield _EXACT
+    if manifest.suppressed:
+        yield _LEFT_OUT
     if len(manifest.of_role(Role.SENSITIVE)) > 1:
         yield _SEVERAL
     yield from _ALWAYS

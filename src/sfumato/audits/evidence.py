@@ -8,7 +8,7 @@ there to be counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -67,8 +67,10 @@ def evidence_of(release: Release) -> Evidence:
     return _Generalized(release)
 
 
-def evidence_within(release: Release, names: Sequence[str]) -> Evidence:
-    """The same rows, grouped by some of the quasi-identifiers only."""
+def evidence_within(release: Release, names: object) -> Evidence:
+    """The same rows, grouped by some of the quasi-identifiers only, as release.json names them."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise SchemaError("it does not name the columns that it is about")
     if not isinstance(release, GeneralizedTable):
         raise SchemaError("only a generalized release can promise something about some columns")
     columns = [one for one in release.manifest.of_role(Role.QUASI) if one.name in names]

@@ -113,12 +113,12 @@ def _check(
     release: Release, evidence: Evidence, stated: dict[str, Any], own: dict[str, Model]
 ) -> Check:
     """Compute one promise again."""
-    on, within = stated.get("on"), stated.get("within")
-    said = "" if within is None else f" within {', '.join(map(str, within))}"
+    on, within, said = stated.get("on"), stated.get("within"), ""
     try:
         model = _model({key: value for key, value in stated.items() if key != "within"}, own)
         if within is not None:
             evidence = evidence_within(release, within)
+            said = f" within {', '.join(within)}"
         if on is None and getattr(model, "needs_sensitive", False):
             raise SchemaError("it does not say which sensitive column it is about")
         seen = evidence.histograms(on) if on else Histograms.of_sizes(evidence.sizes)

@@ -62,8 +62,11 @@ def columns_of(side: Side, labels: Labels) -> tuple[str, Columns]:
 
 
 def _missing_column(attribute: Attribute, missing: Flags) -> Columns:
-    """A column that tells where the value may lack; only where the attribute lacks any."""
-    return {f"{attribute.name}_missing": pa.array(missing)} if attribute.has_missing else {}
+    """A column that tells where the value may lack, if it does anywhere.
+
+    What is shown decides, not the attribute: of rows that are left out nothing must be told.
+    """
+    return {f"{attribute.name}_missing": pa.array(missing)} if missing.any() else {}
 
 
 def _decode(attribute: Attribute, codes: Codes) -> pa.Array:

@@ -158,9 +158,15 @@ def _from_stated(stated: Mapping[str, Any]) -> Manifest:
         columns=tuple(_column(column) for column in stated["columns"]),
         types=tuple((str(name), str(kind)) for name, kind in stated["types"].items()),
         metrics=dict(stated["metrics"]),
-        suppressed=int(stated.get("suppressed", 0)),
+        suppressed=_count(stated.get("suppressed", 0)),
         made_by=str(stated["made_by"]),
     )
+
+
+def _count(stated: object) -> int:
+    if not isinstance(stated, int) or stated < 0:
+        raise ValueError(f"a number of rows is {stated!r}")
+    return stated
 
 
 def _column(stated: Mapping[str, Any]) -> PublishedColumn:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, ReleaseError
 from tests.support.tables import microdata
 
 QIDS = [["a", "b"], ["c"]]
@@ -50,3 +50,22 @@ def test_a_broken_qid_is_told(tmp_path: Path) -> None:
 def test_only_boxes_can_promise_it() -> None:
     with pytest.raises(ParameterError, match="generalized"):
         sf.publish(table(), sf.FullDomain(qids=QIDS), sf.LDiversity(2), form="anatomized")
+
+
+@pytest.mark.parametrize("within", [3, "a", [1], {"a": 1}, []])
+def test_a_promise_about_no_columns_is_broken(tmp_path: Path, within: object) -> None:
+    sf.publish(table(), sf.FullDomain(qids=QIDS), sf.KAnonymity(4)).write(tmp_path / "out")
+    path = tmp_path / "out" / "release.json"
+    stated = json.loads(path.read_text())
+    stated["promise"][0]["within"] = within
+    path.write_text(json.dumps(stated))
+    assert not sf.verify(tmp_path / "out").ok
+
+
+@pytest.mark.parametrize("rows", [-1, "many", None])
+def test_a_number_of_left_out_rows_that_is_none_is_damage(tmp_path: Path, rows: object) -> None:
+    sf.publish(table(), sf.Mondrian(), sf.KAnonymity(4)).write(tmp_path / "out")
+    path = tmp_path / "out" / "release.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "suppressed": rows}))
+    with pytest.raises(ReleaseError, match="damaged"):
+        sf.load(tmp_path / "out")

@@ -1,19 +1,12 @@
 """Suppressed cells may be anything, and so may rows that were left out."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.algorithms.base import Progress
 from sfumato.core.microdata import Microdata
-from sfumato.core.partition import LEFT_OUT, Partition
-from sfumato.core.randomness import Randomness
+from sfumato.core.partition import LEFT_OUT
 from sfumato.errors import QueryRefused
-from sfumato.models.requirements import Requirement
-from tests.support.releases import generalized
+from tests.support.releases import Fixed, generalized
 from tests.support.tables import microdata
 
 ROWS = {"x": [1, 1, 2, 3, None, None], "s": list("aabbcc")}
@@ -56,29 +49,13 @@ def test_what_is_suppressed_cannot_be_listed_or_computed_with() -> None:
     assert whole.query("SELECT SUM(x) FROM t").answer == sf.Answer(6.0, 6, 6)
 
 
-@dataclass(frozen=True, slots=True)
-class FirstLeftOut:
-    """Everybody in one group but the first two rows, which are left out."""
-
-    name: ClassVar[str] = "first left out"
-    form: ClassVar[str] = "generalized"
-
-    def partition(
-        self,
-        table: Microdata,
-        needs: tuple[Requirement, ...],
-        randomness: Randomness,
-        progress: Progress | None = None,
-    ) -> Partition:
-        groups = np.zeros(table.n_rows, np.int32)
-        groups[:2] = LEFT_OUT
-        return Partition.of(groups)
+FIRST_LEFT_OUT = Fixed((LEFT_OUT, LEFT_OUT, 0, 0, 0, 0))
 
 
 @pytest.mark.parametrize("form", ["generalized", "anatomized"])
 def test_rows_that_were_left_out_may_satisfy_any_condition(form: str) -> None:
     model = sf.DistinctLDiversity(2)
-    release = sf.publish(table(), FirstLeftOut(), model, form=form)  # type: ignore[call-overload]
+    release = sf.publish(table(), FIRST_LEFT_OUT, model, form=form)  # type: ignore[call-overload]
     assert (release.manifest.rows, release.manifest.suppressed) == (4, 2)
     found = release.count("s = 'b'")
     assert (found.estimate, found.lo, found.hi) == (2.0, 2, 4)
@@ -96,3 +73,11 @@ def test_a_person_may_be_behind_every_suppressed_cell(tmp_path: object) -> None:
     assert sf.belief(release, {"x": 1}).rows == 4
     assert sf.belief(release, {"x": 99}).rows == 2
     assert sf.belief(release, {"x": None}).rows == 4
+
+
+def test_a_missing_value_of_a_row_that_is_left_out_is_not_told() -> None:
+    rows = {"x": [None, 1, 2, 2], "s": list("abab")}
+    release = sf.publish(
+        microdata(rows, sensitive=["s"]), Fixed((LEFT_OUT, 0, 0, 0)), sf.KAnonymity(2)
+    )
+    assert release.table.column_names == ["x_min", "x_max", "s"]
