@@ -16,11 +16,14 @@ from benchmarks import (
     answers,
     end_to_end,
     full_domain,
+    join,
     partitioning,
     quality,
     recoding,
     startup,
+    statdb,
     streaming,
+    topdown,
     workload,
 )
 from benchmarks.measure import Line
@@ -36,6 +39,9 @@ _SUITES = {
     "recoding": recoding.run,
     "full_domain": full_domain.run,
     "workload": workload.run,
+    "join": join.run,
+    "topdown": topdown.run,
+    "statdb": statdb.run,
 }
 _HEADS = ("benchmark", "measured", "limit", "met", "detail")
 

@@ -2,7 +2,8 @@
 
     python experiments/update_docs.py mondrian /path/to/data [figure ...]
 
-Data and plots go to docs/papers/<paper>/; on the page, what stands between the comments
+A figure may be a number or one of its parts, such as 10a. Data and plots go to
+docs/papers/<paper>/; on the page, what stands between the comments
 ``<!-- figure N -->`` and ``<!-- end -->`` is replaced.
 """
 
@@ -14,21 +15,25 @@ from pathlib import Path
 
 from sfumato_experiments.figure import Figure
 from sfumato_experiments.paper import Options, find_paper
+from sfumato_experiments.parts import chosen
 from sfumato_experiments.plot import draw
 
 PAGES = Path(__file__).parents[1] / "docs" / "papers"
+# pages that are not called like their paper
+_STEMS = {"kja": "k-join-anonymity", "statdb": "dynamic-anonymization"}
 
 
 def main(name: str, data: str, *numbers: str) -> None:
     """Update the page of one paper: the named figures, or all of them."""
-    paper, page, folder = find_paper(name), PAGES / f"{name}.md", PAGES / name
+    paper, stem = find_paper(name), _STEMS.get(name, name)
+    page, folder = PAGES / f"{stem}.md", PAGES / stem
     text = page.read_text(encoding="utf-8")
     folder.mkdir(exist_ok=True)
-    for number in numbers or paper.figures:
+    for number in chosen(paper, numbers):
         figure = paper.run(number)(Options(data=Path(data)))
         figure.write_csv(folder / f"{figure.stem}.csv")
         draw(figure, folder / f"{figure.stem}.png")
-        text = replaced(text, figure, name)
+        text = replaced(text, figure, stem)
     page.write_text(text, encoding="utf-8")
 
 
@@ -45,6 +50,7 @@ def replaced(text: str, figure: Figure, folder: str) -> str:
 def markdown(figure: Figure, folder: str) -> str:
     """Plot, table, notes and claims."""
     header, lines = figure.rows()
+    header = [name.replace("|", "\\|") for name in header]
     table = [
         f"| {' | '.join(header)} |",
         f"|{'---:|' * len(header)}",

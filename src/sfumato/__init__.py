@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from sfumato.algorithms.anatomize import Anatomize
     from sfumato.algorithms.branches import BranchMondrian
     from sfumato.algorithms.full_domain import FullDomain
+    from sfumato.algorithms.join.methods import Direct, Refinement
     from sfumato.algorithms.local_recoding import LocalRecoding
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.single_dimensional import SingleDimensional
     from sfumato.algorithms.subtree import Sibling, Subtree
+    from sfumato.algorithms.topdown import TopDown
     from sfumato.answers.accuracy import accuracy
     from sfumato.answers.compare import compare
     from sfumato.answers.matching import matching
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
     )
     from sfumato.audits.evaluation import Evaluation, evaluate
     from sfumato.audits.inspection import assess, guess_schema, profile
+    from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.verify import verify
     from sfumato.core.answer import Answer, Likely, Result
     from sfumato.core.attribute import Attribute
     from sfumato.core.boxes import Boxes
     from sfumato.core.histograms import Histograms
+    from sfumato.core.joined import Joined, join
     from sfumato.core.microdata import Microdata
     from sfumato.core.partition import Partition
     from sfumato.core.predicates import Compare, Missing, at_least, at_most, between, one_of
@@ -61,7 +65,7 @@ if TYPE_CHECKING:
         least_reconstruction_error,
         reconstruction_error,
     )
-    from sfumato.models.anonymity import KAnonymity
+    from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
     from sfumato.models.closeness import TCloseness
     from sfumato.models.diversity import (
         DistinctLDiversity,
@@ -73,10 +77,12 @@ if TYPE_CHECKING:
     from sfumato.queries.workloads import anatomy_workload, dynamic_workload, range_workload
     from sfumato.releases.anatomized import AnatomizedTables
     from sfumato.releases.generalized import GeneralizedTable
+    from sfumato.releases.joined import JoinRelease
     from sfumato.releases.load import load
     from sfumato.releases.permuted import PermutedTable
     from sfumato.releases.perturbed import PerturbedTable
-    from sfumato.verbs import perturb, publish, publish_file
+    from sfumato.statdb.database import StatDB
+    from sfumato.verbs import perturb, publish, publish_file, publish_join
 
 __version__ = "0.1.0"
 
@@ -84,21 +90,25 @@ _HOMES = {
     "algorithms.anatomize": ("Anatomize",),
     "algorithms.branches": ("BranchMondrian",),
     "algorithms.full_domain": ("FullDomain",),
+    "algorithms.join.methods": ("Direct", "Refinement"),
     "algorithms.single_dimensional": ("SingleDimensional",),
     "algorithms.subtree": ("Sibling", "Subtree"),
     "algorithms.local_recoding": ("LocalRecoding",),
     "algorithms.mondrian": ("Mondrian",),
+    "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
     "answers.compare": ("compare",),
     "answers.matching": ("matching",),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
     "audits.inspection": ("assess", "guess_schema", "profile"),
+    "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.verify": ("verify",),
     "core.answer": ("Answer", "Likely", "Result"),
     "core.attribute": ("Attribute",),
     "core.boxes": ("Boxes",),
     "core.histograms": ("Histograms",),
+    "core.joined": ("Joined", "join"),
     "core.microdata": ("Microdata",),
     "core.partition": ("Partition",),
     "core.predicates": ("Compare", "Missing", "at_least", "at_most", "between", "one_of"),
@@ -120,7 +130,7 @@ _HOMES = {
         "ncp",
         "perimeter",
     ),
-    "models.anonymity": ("KAnonymity",),
+    "models.anonymity": ("KAnonymity", "KJoinAnonymity"),
     "models.closeness": ("TCloseness",),
     "models.diversity": (
         "DistinctLDiversity",
@@ -137,10 +147,12 @@ _HOMES = {
     "queries.workloads": ("anatomy_workload", "dynamic_workload", "range_workload"),
     "releases.anatomized": ("AnatomizedTables",),
     "releases.generalized": ("GeneralizedTable",),
+    "releases.joined": ("JoinRelease",),
     "releases.load": ("load",),
     "releases.permuted": ("PermutedTable",),
     "releases.perturbed": ("PerturbedTable",),
-    "verbs": ("perturb", "publish", "publish_file"),
+    "statdb.database": ("StatDB",),
+    "verbs": ("perturb", "publish", "publish_file", "publish_join"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -153,13 +165,18 @@ __all__ = [
     "Boxes",
     "BranchMondrian",
     "Compare",
+    "Direct",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Evaluation",
     "FullDomain",
     "GeneralizedTable",
     "Histograms",
+    "JoinRelease",
+    "JoinRisk",
+    "Joined",
     "KAnonymity",
+    "KJoinAnonymity",
     "LDiversity",
     "Likely",
     "LocalRecoding",
@@ -171,13 +188,16 @@ __all__ = [
     "PerturbedTable",
     "Query",
     "RecursiveLDiversity",
+    "Refinement",
     "Result",
     "Schema",
     "Sibling",
     "SingleDimensional",
+    "StatDB",
     "Subtree",
     "TCloseness",
     "Taxonomy",
+    "TopDown",
     "accuracy",
     "anatomy_workload",
     "assess",
@@ -190,6 +210,7 @@ __all__ = [
     "date_taxonomy",
     "discernibility",
     "dynamic_workload",
+    "edge_attack",
     "errors",
     "evaluate",
     "generalized_reconstruction_error",
@@ -197,6 +218,8 @@ __all__ = [
     "iloss",
     "individual_breach",
     "interval_taxonomy",
+    "join",
+    "join_risk",
     "least_reconstruction_error",
     "load",
     "matching",
@@ -208,6 +231,7 @@ __all__ = [
     "profile",
     "publish",
     "publish_file",
+    "publish_join",
     "range_workload",
     "read",
     "read_schema",

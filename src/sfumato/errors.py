@@ -12,7 +12,13 @@
     ├── PromiseBroken      published files that break a promise    .failures
     ├── ReleaseError       a folder that is not a whole release    .path
     │   └── OutputExists   a folder that is in the way             .path
+    ├── StoreError         a database folder that cannot be used   .path
+    │   └── LedgerError    a log that cannot be written now        .path
+    ├── RemoteError        a server that gives no answer           .status .code
+    │                                                              .hint .request_id
     └── MissingExtra       an optional library is not installed    .extra
+
+Something that may be wrong but stops nothing is a SfumatoWarning.
 
 A message says what failed, on which value, and what would work. These messages are for the
 owner of the data; nothing here is meant to be sent to the public.
@@ -103,9 +109,42 @@ class OutputExists(ReleaseError):
     """Something already stands where a release should be written."""
 
 
+class StoreError(SfumatoError):
+    """The folder of a statistical database is damaged, foreign, locked, or open to others."""
+
+    def __init__(self, message: str, *, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class LedgerError(StoreError):
+    """The log of a database cannot be written: nothing was, and nothing may be answered."""
+
+
+class RemoteError(SfumatoError):
+    """A server gives no answer: out of reach, or for a reason that it tells.
+
+    ``status`` is that of HTTP, 0 when there was no response at all; ``request_id`` is the number
+    under which the server's owner finds the request.
+    """
+
+    def __init__(
+        self, message: str, *, status: int, code: str, hint: str = "", request_id: str = ""
+    ) -> None:
+        super().__init__(f"{message}; {hint}" if hint else message)
+        self.status = status
+        self.code = code
+        self.hint = hint
+        self.request_id = request_id
+
+
 class MissingExtra(SfumatoError, ImportError):
     """A feature needs an optional library that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional library: pip install 'sfumato[{extra}]'")
         self.extra = extra
+
+
+class SfumatoWarning(UserWarning):
+    """Something the owner should look at before publishing."""

@@ -24,8 +24,9 @@ LAYERS = {
     "answers": 6,
     "audits": 7,
     "statdb": 8,
+    "client": 8,
     "server": 9,
-    "cli": 9,
+    "cli": 10,
 }
 ANYWHERE_MAY_IMPORT = {"errors"}
 MAY_IMPORT_ANYTHING = {"__init__", "__main__"}

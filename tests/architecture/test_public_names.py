@@ -10,6 +10,8 @@ import pytest
 import sfumato as sf
 
 PUBLIC = [
+    "StatDB", "TopDown", "JoinRisk", "edge_attack", "join_risk",
+    "Direct", "Refinement", "Joined", "join", "KJoinAnonymity", "JoinRelease", "publish_join",
     "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
     "at_most", "between", "compare", "matching", "one_of", "Evaluation", "evaluate",
     "anatomy_workload", "dynamic_workload", "range_workload", "read_workload", "write_workload",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.models._rules import passes_rules
-from sfumato.models.anonymity import KAnonymity
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import BuiltIn
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import (
@@ -31,6 +31,7 @@ from tests.support.tables import attribute, histograms
 HALVES = st.integers(2, 12).map(lambda number: number / 2)
 PARAMETERS: dict[str, st.SearchStrategy[BuiltIn]] = {
     "k-anonymity": st.builds(KAnonymity, st.integers(1, 20)),
+    "k-join-anonymity": st.builds(KJoinAnonymity, st.integers(1, 20)),
     "l-diversity": st.builds(LDiversity, HALVES),
     "distinct-l-diversity": st.builds(DistinctLDiversity, st.integers(1, 6)),
     "entropy-l-diversity": st.builds(EntropyLDiversity, HALVES),

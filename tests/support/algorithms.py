@@ -28,6 +28,7 @@ def _is_partitioner(thing: type[Any]) -> bool:
         and thing.__module__.startswith(package.__name__)
         and callable(getattr(thing, "partition", None))
         and isinstance(getattr(thing, "name", None), str)
+        and isinstance(getattr(thing, "form", None), str)  # not so the ways to join two tables
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sfumato.core.arrays import Flags
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
-from sfumato.models.anonymity import KAnonymity
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import BuiltIn
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import (
@@ -23,6 +23,7 @@ from sfumato.models.requirements import Requirement, requirements
 SETTINGS: tuple[BuiltIn, ...] = (
     KAnonymity(1),
     KAnonymity(4),
+    KJoinAnonymity(3),
     LDiversity(1),
     LDiversity(1.75),
     LDiversity(3),

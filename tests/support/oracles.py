@@ -59,6 +59,7 @@ def closeness(model: Any, group: Vector, whole: Vector, of: Attribute | None) ->
 
 ORACLES: dict[str, Callable[[Any, Vector, Vector, Attribute | None], bool]] = {
     "k-anonymity": k_anonymity,
+    "k-join-anonymity": k_anonymity,
     "l-diversity": frequency,
     "distinct-l-diversity": distinct,
     "entropy-l-diversity": entropy,

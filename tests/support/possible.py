@@ -3,7 +3,8 @@
 For tiny releases only. Rows are dictionaries; fractions are left out, there is no end of them.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import permutations, product
 from typing import Any
 
@@ -14,6 +15,7 @@ from sfumato.core.schema import Role
 from sfumato.queries.binding import BoundQuery
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
 from tests.support.releases import rows_of, values_inside
@@ -90,12 +92,58 @@ def of_perturbed(release: PerturbedTable) -> Iterator[Table]:
         yield [{**row, **value} for row, value in zip(shown, table, strict=True)]
 
 
+def of_joined(release: JoinRelease) -> Iterator[Table]:
+    """Of every box one line at least is a row of the microdata, with any value of the box; the
+    SI's values may belong to the rows of a sensitive group in any order, attribute by attribute.
+    """
+    lines: dict[str, Table] = {}
+    for line in release.joined.to_pylist():
+        lines.setdefault(str(line), []).append(line)
+    boxes = [(some[0], len(some)) for some in lines.values()]
+    names = [name for name in release.sis if name]
+    values = {
+        (name, record[SENSITIVE_GROUP], place): [record[name]] * record["count"]
+        for name in names
+        for place, record in enumerate(release.sis[name].to_pylist())
+    }
+    sizes: Counter[int] = Counter()
+    for record in next(iter(release.sis.values())).to_pylist():
+        sizes[record[SENSITIVE_GROUP]] += record["count"]
+    for held in product(*(range(1, most + 1) for _, most in boxes)):
+        counted: Counter[int] = Counter()
+        for (line, _), rows in zip(boxes, held, strict=True):
+            counted[line[SENSITIVE_GROUP]] += rows
+        if counted == sizes:
+            for placed in _placed(release, [line for line, _ in boxes], held):
+                yield from _dealt(placed, names, values)
+
+
+def _placed(release: JoinRelease, boxes: Table, held: Sequence[int]) -> Iterator[Table]:
+    """All ways to place so many rows in the boxes."""
+    columns = release.manifest.of_role(Role.QUASI)
+    groups = [
+        line[SENSITIVE_GROUP] for line, rows in zip(boxes, held, strict=True) for _ in range(rows)
+    ]
+    cells = [
+        list(product(*(values_inside(column, line, release.joined) for column in columns)))
+        for line, rows in zip(boxes, held, strict=True)
+        for _ in range(rows)
+    ]
+    names = [column.name for column in columns]
+    for chosen in product(*cells):
+        yield [
+            {"group_id": group, **dict(zip(names, values, strict=True))}
+            for group, values in zip(groups, chosen, strict=True)
+        ]
+
+
 POSSIBLE: dict[type[Askable], Any] = {
     Microdata: of_microdata,
     GeneralizedTable: of_generalized,
     AnatomizedTables: of_anatomized,
     PermutedTable: of_permuted,
     PerturbedTable: of_perturbed,
+    JoinRelease: of_joined,
 }
 
 

@@ -15,6 +15,7 @@ from sfumato.answers.anatomized import GroupedTables
 from sfumato.answers.answerer import Answerer
 from sfumato.answers.generalized import Boxed
 from sfumato.answers.groups import groups_of
+from sfumato.answers.joined import Joined
 from sfumato.answers.packing import Where
 from sfumato.answers.perturbed import Perturbed
 from sfumato.answers.scope import Counted
@@ -27,6 +28,7 @@ from sfumato.queries.binding import NOT_MISSING, BoundQuery, bind
 from sfumato.queries.sql import parse, parse_condition
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.joined import JoinRelease
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
 
@@ -37,6 +39,7 @@ _KINDS: dict[type[Askable], Callable[[Any], Answerer]] = {
     GeneralizedTable: Boxed.of_release,
     PermutedTable: lambda release: GroupedTables.of_release(release.as_anatomized()),
     PerturbedTable: Perturbed.of_release,
+    JoinRelease: Joined.of_release,
 }
 _prepared: WeakKeyDictionary[Askable, Answerer] = WeakKeyDictionary()
 

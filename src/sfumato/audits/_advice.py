@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sfumato.algorithms.join.methods import Direct
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.audits._query_errors import QueryErrors
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Role
-from sfumato.models.anonymity import KAnonymity
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.joined import JoinRelease
 
 if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation
@@ -76,12 +78,23 @@ def _about_bounds(seen: Evaluation) -> Iterator[Advice]:
 
 
 def _about_text(seen: Evaluation) -> Iterator[Advice]:
-    if seen.unasked:
+    if seen.unasked and _is_direct(seen):
+        yield Advice(
+            "nothing can be asked",
+            "A release made by Direct does not tell how many rows of a box are of the microdata. "
+            "If readers are to count with it, use Refinement.",
+        )
+    elif seen.unasked:
         yield Advice(
             f"{_plural(len(seen.unasked), 'column')} cannot be asked about",
             "If readers are to count with this release, publish Parquet files and --labels "
             "ranges, sets or taxonomy.",
         )
+
+
+def _is_direct(seen: Evaluation) -> bool:
+    manifest = seen.manifest
+    return manifest.kind == JoinRelease.kind and manifest.algorithm.get("name") == Direct.name
 
 
 def _about_attributes(seen: Evaluation) -> Iterator[Advice]:
@@ -140,7 +153,8 @@ def _about_groups(seen: Evaluation) -> Iterator[Advice]:
     if ratio is None or ratio < _LARGE_GROUPS:
         return
     figure = f"groups are {ratio:.1f} times as large as k asks"
-    others = [str(part["model"]) for part in manifest.promise if part["model"] != KAnonymity.name]
+    sizes = (KAnonymity.name, KJoinAnonymity.name)
+    others = [str(part["model"]) for part in manifest.promise if part["model"] not in sizes]
     algorithm = manifest.algorithm
     if others:
         text = f"Not k but {' and '.join(others)} decides how large groups are: ask less of it."
@@ -164,6 +178,8 @@ def _about_errors(seen: Evaluation) -> Iterator[Advice]:
     figure = f"half of the answers about {widest.label} rows are off by {widest.median:.0%} or more"
     if seen.manifest.kind == AnatomizedTables.kind:
         text = "Tell readers to trust larger counts only, or ask for a smaller l."
+    elif seen.manifest.kind == JoinRelease.kind:
+        text = "Tell readers to trust larger counts only, or join with a longer list of people."
     elif seen.manifest.of_role(Role.SENSITIVE):
         text = (
             "If it is no secret who is in the table, publish the anatomized form (--method "

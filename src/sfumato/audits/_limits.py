@@ -6,11 +6,15 @@ from collections.abc import Iterator
 
 from sfumato.core.schema import Role
 from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.joined import JoinRelease
 from sfumato.releases.manifest import Manifest
 
 _OF_MODELS = {
     "k-anonymity": "k-anonymity hides which row is a person's, not the sensitive value: if all "
     "rows of a group share it, it is known.",
+    "k-join-anonymity": "k-join-anonymity hides which line is a person's among people who are not "
+    "all in the table; it does not hide that a person is in it, and its external rows must be real "
+    "people: who made some of them up leaves those out and sees who remains.",
     "l-diversity": "l-diversity bounds the chance of a right guess, not what is learned: 1/l may "
     "be far above the value's share in the table, and values may be close to each other.",
     "distinct-l-diversity": "Distinct l-diversity puts no number on a guess: one value may hold "
@@ -35,6 +39,19 @@ _WITHIN = (
     "The promise is kept on each of the named sets of columns alone: who knows columns of several "
     "of them is not covered."
 )
+_EDGES = (
+    "Boxes are drawn around rows of the microdata: who has a list of everybody finds people at "
+    "their edges who are in the table for certain (join_risk counts them)."
+)
+_UNTRIMMED = (
+    "Every box holds somebody of the microdata: who has a list of everybody knows where people of "
+    "the table are, though not who."
+)
+_PRESENCE = (
+    "The sensitive groups tell how many lines are of the microdata: where that is nearly all of "
+    "them, everybody with such values is in the table."
+)
+_NO_VALUES = "Nothing is said of sensitive values, nor of how many lines are of the microdata."
 _LEFT_OUT = (
     "Rows that were left out are protected by their absence; who knows that a person was in the "
     "table can tell from the release that the person is rare."
@@ -57,10 +74,18 @@ def _limits(manifest: Manifest) -> Iterator[str]:
     yield from (_OF_MODELS[name] for name in names if name in _OF_MODELS)
     if any("within" in part for part in manifest.promise):
         yield _WITHIN
-    if manifest.kind != GeneralizedTable.kind:
+    if manifest.kind == JoinRelease.kind:
+        yield from _of_join(manifest)
+    elif manifest.kind != GeneralizedTable.kind:
         yield _EXACT
     if manifest.suppressed:
         yield _LEFT_OUT
     if len(manifest.of_role(Role.SENSITIVE)) > 1:
         yield _SEVERAL
     yield from _ALWAYS
+
+
+def _of_join(manifest: Manifest) -> Iterator[str]:
+    refined = manifest.algorithm.get("name") == "refinement"
+    yield _EDGES if refined or manifest.algorithm.get("trim") else _UNTRIMMED
+    yield _PRESENCE if refined else _NO_VALUES

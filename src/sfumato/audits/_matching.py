@@ -150,7 +150,7 @@ class _BoxCells:
         values = sum(len(side.points) + 1 for side in sides)
         room = max(1, _BITS_AT_ONCE // len(order))
         step = len(points) if values <= room else max(1, room // len(sides))
-        for low in range(0, len(points), step):
+        for low in range(0, len(points), max(1, step)):
             part = points[low : low + step]
             yield from _covered(part, low, sides, order)
 

@@ -39,6 +39,7 @@ from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.io.hints import did_you_mean
 from sfumato.models.diversity import LDiversity
+from sfumato.releases.joined import JoinRelease
 from sfumato.releases.load import Grouped, Release
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
@@ -183,11 +184,12 @@ class _View:
 
     @classmethod
     def of(cls, release: Release, sensitive: str | None) -> _View:
+        guessable = _guessable(release)
         known = [column.name for column in release.manifest.of_role(Role.SENSITIVE)]
         name = _chosen(known, sensitive)
         evidence = evidence_of(release)
         _require_whole(evidence)
-        grouped = _grouped(release)
+        grouped = _grouped(guessable)
         groups = evidence.histograms(name)
         assert groups.attribute is not None
         return cls(grouped, name, groups.attribute, groups)
@@ -230,14 +232,25 @@ class _View:
         return 1 / max(ls) if ls else None
 
 
-def _grouped(release: Release) -> Grouped:
-    """A permuted table tells what QIT and ST tell, so it is read as those."""
+def _guessable(release: Release) -> Grouped | PermutedTable:
+    """A release whose rows stand in groups with their sensitive values."""
     if isinstance(release, PerturbedTable):
         raise ParameterError(
             "a perturbed table has no groups to guess from; release.json states the chance 1/m "
             "with which the shown value is the true one",
             parameter="release",
         )
+    if isinstance(release, JoinRelease):
+        raise ParameterError(
+            "lines of a join release are not all of the microdata, and their sensitive values "
+            "stand apart; join_risk(release, table) tells what somebody outside can find out",
+            parameter="release",
+        )
+    return release
+
+
+def _grouped(release: Grouped | PermutedTable) -> Grouped:
+    """A permuted table tells what QIT and ST tell, so it is read as those."""
     return release.as_anatomized() if isinstance(release, PermutedTable) else release
 
 

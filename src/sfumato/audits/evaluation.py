@@ -19,11 +19,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.algorithms.base import Progress, Stages, silent
+from sfumato.answers.joined import UNKNOWN
 from sfumato.audits._advice import Advice, advise
 from sfumato.audits._default_workload import Workload, default_workload
 from sfumato.audits._distributions import Distribution, blurred, distribution, unaskable
 from sfumato.audits._limits import limits_of
 from sfumato.audits._query_errors import QueryErrors, askable, compare_slowly
+from sfumato.audits.evidence import evidence_on
 from sfumato.audits.report.page import render
 from sfumato.audits.report.writing import write_page
 from sfumato.audits.verify import Verification, verify
@@ -32,6 +34,7 @@ from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.queries.sql import parse
+from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
 from sfumato.releases.load import Release, load
 from sfumato.releases.manifest import Manifest
 
@@ -105,8 +108,8 @@ def evaluate(
         raise ParameterError(f"queries must be 1 or more, not {queries}", parameter="queries")
     tell("verifying", 0.0)
     name, published, verification = _verified(release)
-    _require_same(published.manifest, table)
-    refused = _refused(published, verification)
+    _require_same(published, table, whole=verification.checks[0].kept)
+    refused = _refused(published, verification, table)
     subjects, compared = blurred(published, refused), list[Distribution]()
     for place, subject in enumerate(subjects):
         tell("comparing", place / len(subjects))
@@ -124,23 +127,36 @@ def _verified(release: Release | str | Path) -> tuple[str, Release, Verification
         return "release in memory", release, verify(release.write(Path(place) / "release"))
 
 
-def _refused(release: Release, verification: Verification) -> dict[str, str]:
+def _refused(release: Release, verification: Verification, table: Microdata) -> dict[str, str]:
     """Columns that cannot be asked about: all of them if the tables are damaged."""
     stated = verification.checks[0]
+    if stated.kept and _uncounted(release):
+        return {**dict.fromkeys(table.schema.sensitive, UNKNOWN), **unaskable(release)}
     if stated.kept:
         return unaskable(release)
     return {column.name: f"damaged tables: {stated.detail}" for column in release.manifest.columns}
 
 
-def _require_same(manifest: Manifest, table: Microdata) -> None:
+def _uncounted(release: Release) -> bool:
+    """Whether nothing tells how many rows of a join release are of the microdata."""
+    return isinstance(release, JoinRelease) and not release.sis
+
+
+def _require_same(release: Release, table: Microdata, *, whole: bool) -> None:
     """Raise unless the table can be the one that was published."""
+    manifest = release.manifest
     rows = manifest.rows + manifest.suppressed
+    if isinstance(release, JoinRelease):
+        # the SI counts rows of the microdata, other lines are external people's
+        counted = bool(release.sis) and whole
+        rows = evidence_on(release, SENSITIVE_GROUP).rows if counted else table.n_rows
     if rows != table.n_rows:
         raise DataError(
             f"the release was made of {rows:,} rows and the table has {table.n_rows:,}; "
             "give the table that was published"
         )
-    for role, names in ((Role.QUASI, table.schema.quasi), (Role.SENSITIVE, table.schema.sensitive)):
+    published = () if _uncounted(release) else table.schema.sensitive
+    for role, names in ((Role.QUASI, table.schema.quasi), (Role.SENSITIVE, published)):
         stated = {column.name for column in manifest.of_role(role)}
         if odd := sorted(stated.symmetric_difference(names)):
             raise SchemaError(
@@ -172,7 +188,7 @@ def _errors(
     tell: Progress,
 ) -> QueryErrors | None:
     queries = tuple(query for query in asked.queries if askable(query, refused))
-    if not queries:
+    if not queries or _uncounted(release):
         return None
     return QueryErrors(
         asked.words,

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.audits.evidence import Evidence, evidence_of, evidence_within
+from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
 from sfumato.core.histograms import Histograms
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError
 from sfumato.models.base import Model
 from sfumato.models.registry import model_from_dict
+from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
 from sfumato.releases.load import Release, load
 from sfumato.releases.manifest import FILE
 from sfumato.releases.perturbed import MODEL as PERTURBATION
@@ -90,7 +91,7 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     promises = (
         _check_retention(release, stated)
         if isinstance(release, PerturbedTable) and stated.get("model") == PERTURBATION
-        else _check(release, evidence, stated, own)
+        else _check(release, stated, own)
         for stated in release.manifest.promise
     )
     checks = (Check(statement, True), *promises)
@@ -105,21 +106,24 @@ def _strangers(release: Release, folder: Path) -> Iterator[str]:
         if path.name != FILE and path.stem not in release.stems:
             yield f"file {path.name!r} is not part of the release"
     for stem in release.stems:
-        if len(list(folder.glob(f"{stem}.*"))) > 1:
+        if sum(path.stem == stem for path in folder.iterdir()) > 1:
             yield f"table {stem!r} is there twice"
 
 
-def _check(
-    release: Release, evidence: Evidence, stated: dict[str, Any], own: dict[str, Model]
-) -> Check:
+def _check(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> Check:
     """Compute one promise again."""
     on, within, said = stated.get("on"), stated.get("within"), ""
+    about_sizes = isinstance(release, JoinRelease) and on == SENSITIVE_GROUP
+    aside = ("within", "on") if about_sizes else ("within",)
     try:
-        model = _model({key: value for key, value in stated.items() if key != "within"}, own)
+        model = _model({key: value for key, value in stated.items() if key not in aside}, own)
+        evidence = evidence_on(release, on)
         if within is not None:
             evidence = evidence_within(release, within)
             said = f" within {', '.join(within)}"
-        if on is None and getattr(model, "needs_sensitive", False):
+        if about_sizes:
+            said = " of sensitive groups"
+        if (on is None or about_sizes) and getattr(model, "needs_sensitive", False):
             raise SchemaError("it does not say which sensitive column it is about")
         seen = evidence.histograms(on) if on else Histograms.of_sizes(evidence.sizes)
         failing = np.flatnonzero(~model.passes(seen))
@@ -148,11 +152,13 @@ def _check_retention(release: PerturbedTable, stated: dict[str, Any]) -> Check:
 
 
 def _model(stated: dict[str, Any], own: dict[str, Model]) -> Model:
-    if stated.get("model") != "custom":
+    if not isinstance(stated.get("model"), str):
+        raise ParameterError(f"{stated.get('model')!r} is no model's name", parameter="model")
+    if stated["model"] != "custom":
         return model_from_dict(stated)
-    if stated.get("class") not in own:
+    if str(stated.get("class")) not in own:
         raise ParameterError(
             "a model of the publisher's own cannot be checked without it: verify(path, models=...)",
             parameter="models",
         )
-    return own[stated["class"]]
+    return own[str(stated["class"])]

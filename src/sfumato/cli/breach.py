@@ -10,10 +10,12 @@ import pyarrow as pa
 from rich.console import Console
 
 from sfumato.audits.breach import QUANTILES, Belief, Breach, belief, individual_breach, row_breach
+from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.cli import show
 from sfumato.core.schema import Role
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table
+from sfumato.releases.joined import JoinRelease
 from sfumato.releases.load import Release, load
 
 _SHOWN = 20
@@ -48,7 +50,7 @@ def breach(
     sensitive: str | None,
     missing: tuple[str, ...],
     as_json: bool,
-) -> None:
+) -> int:
     """Show how surely a sensitive value can be named from the release in FOLDER.
 
     \b
@@ -57,13 +59,17 @@ def breach(
     sfumato breach out/ --truth patients.csv -s schema.toml
 
     The person's values are compared with the published tables; nothing else is known to the
-    adversary. That nobody fits is an answer, not an error.
+    adversary. That nobody fits is an answer, not an error. For a release that was joined with a
+    public list, --truth shows how surely people are found and known to be in the table.
     """
     if not stated and truth is None:
         raise click.UsageError("say who: --person age=65,..., or everybody: --truth FILE -s FILE")
     if truth is not None and schema_path is None:
         raise click.UsageError("the true table needs its schema: -s FILE")
     release, person = load(folder), _person(stated)
+    if isinstance(release, JoinRelease) and truth is not None and schema_path is not None:
+        table = read(truth, read_schema(schema_path), missing=missing)
+        return _print_join_risk(join_risk(release, table, external), as_json)
     names = _names(release) if truth is not None else [*person]
     listed = None if external is None else _list(external, names, missing)
     found = belief(release, person, sensitive=sensitive, external=listed) if stated else None
@@ -76,12 +82,21 @@ def breach(
         )  # fmt: skip
     if as_json:
         show.print_json(_stated(person, found, levels))
-        return
+        return 0
     page = show.console()
     if found is not None:
         _print_person(page, ",".join(stated), found)
     if levels:
         _print_everybody(page, levels, with_list=listed is not None)
+    return 0
+
+
+def _print_join_risk(risk: JoinRisk, as_json: bool) -> int:
+    if as_json:
+        show.print_json(risk.to_dict())
+    else:
+        show.say(show.console(), str(risk))
+    return 0 if risk.kept else 1
 
 
 def _person(stated: Sequence[str]) -> dict[str, str | None]:

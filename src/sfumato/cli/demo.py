@@ -12,7 +12,7 @@ from sfumato.algorithms.mondrian import Mondrian
 from sfumato.audits.inspection import assess
 from sfumato.audits.verify import verify
 from sfumato.cli import show
-from sfumato.cli.publish import summarize
+from sfumato.cli.summaries import summarize
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table

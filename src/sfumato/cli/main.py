@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from importlib import import_module
 from typing import Any
 
 import click
 
 import sfumato
-from sfumato.errors import PromiseBroken, SfumatoError
+from sfumato.errors import PromiseBroken, SfumatoError, SfumatoWarning
 
 # A command's module is imported when it is called: --help must not wait for NumPy.
 _COMMANDS = {
@@ -25,6 +26,7 @@ _COMMANDS = {
     "query": "Ask a release in SQL: estimates and bounds.",
     "breach": "What an attacker may learn about a person.",
     "evaluate": "Measure what a release is still good for; write a report.",
+    "statdb": "A database that answers any number of questions with intervals.",
     "demo": "Everything on a bundled table, in seconds.",
     "reproduce": "Run the experiments of a paper again.",
 }
@@ -59,7 +61,10 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    sys.exit(_run(arguments))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SfumatoWarning)
+        warnings.showwarning = _warn
+        sys.exit(_run(arguments))
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -88,6 +93,10 @@ def _run(arguments: list[str] | None) -> int:
         # never 1: a script would take that for a broken promise
         return _bug(error)
     return result if isinstance(result, int) else 0
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"sfumato: warning: {' '.join(str(message).split())}", err=True)
 
 
 def _fail(message: str, code: int) -> int:

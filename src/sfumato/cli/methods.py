@@ -13,10 +13,12 @@ from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner
 from sfumato.algorithms.branches import BranchMondrian
 from sfumato.algorithms.full_domain import FullDomain
+from sfumato.algorithms.join.methods import Direct, JoinMethod, Refinement
 from sfumato.algorithms.local_recoding import LocalRecoding
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.single_dimensional import SingleDimensional
 from sfumato.algorithms.subtree import Sibling, Subtree
+from sfumato.algorithms.topdown import TopDown
 from sfumato.queries.workload_files import read_workload
 
 
@@ -39,6 +41,7 @@ def _mondrian(given: dict[str, Any]) -> Partitioner:
 
 METHODS = {
     "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload")),
+    "topdown": Method(lambda _: TopDown()),
     "local": Method(lambda _: LocalRecoding()),
     "branches": Method(lambda _: BranchMondrian()),
     "full-domain": Method(lambda given: FullDomain(suppress=given["suppress"]), ("suppress",)),
@@ -49,6 +52,7 @@ METHODS = {
     ),
     "anatomy": Method(lambda _: Anatomize(), ("engine",)),
 }
+JOINS: dict[str, type[Direct] | type[Refinement]] = {"refinement": Refinement, "direct": Direct}
 _OF_SOME = {option for method in METHODS.values() for option in method.options}
 
 
@@ -61,10 +65,15 @@ def algorithm_of(name: str, given: dict[str, Any]) -> Partitioner:
     return method.make(given)
 
 
+def join_of(name: str, given: dict[str, Any]) -> JoinMethod:
+    """The way to join over the algorithm of a method."""
+    return JOINS[given["join"]](algorithm_of(name, given), trim=not given["no_trim"])
+
+
 def require_default(names: Iterable[str], why: str) -> None:
     """Refuse options that would be without effect."""
     context = click.get_current_context()
     for name in names:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            option = f"--{name.replace('_', '-')}"
+            option = f"--{name.removesuffix('_column').replace('_', '-')}"
             raise click.UsageError(f"{option}: the method {context.params['method']} {why}")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from sfumato.audits.join_risk import edge_attack
 from sfumato.cli import show
-from sfumato.cli.methods import METHODS, algorithm_of, require_default
+from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default
+from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
-from sfumato.models.anonymity import KAnonymity
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import Model
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import (
@@ -24,11 +25,10 @@ from sfumato.models.diversity import (
     RecursiveLDiversity,
 )
 from sfumato.models.registry import all_of
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.manifest import Manifest
-from sfumato.releases.perturbed import PerturbedTable
-from sfumato.verbs import perturb, publish_file
+from sfumato.releases.joined import OwnFigures
+from sfumato.verbs import perturb, publish_file, publish_join
 
+_FOR_JOINS = ("id_column", "rename", "join", "no_trim")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
     "workload", "suppress", "time_limit", "labels", "means", "engine",
@@ -51,9 +51,10 @@ _FOR_GROUPS = (
     type=click.Choice([*METHODS, "perturb"]),
     default="mondrian",
     show_default=True,
-    help="mondrian: boxes, group by group; local, branches: labels of taxonomies, group by group; "
-    "full-domain, subtree, sibling: labels alike for all rows; single-dimensional: intervals alike "
-    "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise.",
+    help="mondrian: boxes, group by group; topdown: the same by clusters; local, branches: labels "
+    "of taxonomies, group by group; full-domain, subtree, sibling: labels alike for all rows; "
+    "single-dimensional: intervals alike for all; anatomy: exact values apart from sensitive ones; "
+    "perturb: sensitive ones with noise.",
 )
 @click.option(
     "--form",
@@ -110,6 +111,32 @@ _FOR_GROUPS = (
     show_default=True,
     help="anatomy: stream a file that does not fit into memory.",
 )
+@click.option(
+    "--external",
+    metavar="FILE",
+    help="k-join-anonymity: a table of people that everybody has, with the quasi-identifiers.",
+)
+@click.option("--id", "id_column", metavar="COLUMN", help="--external: the identifier to join on.")
+@click.option(
+    "--rename",
+    multiple=True,
+    metavar="OURS=THEIRS",
+    help="--external: what a column is called there; may be repeated.",
+)
+@click.option(
+    "--join",
+    type=click.Choice([*JOINS]),
+    default="refinement",
+    show_default=True,
+    help="--external: divide the groups of the table further, or everyone at once (direct: "
+    "sensitive columns are not published).",
+)
+@click.option(
+    "--no-trim",
+    is_flag=True,
+    help="--external: keep external rows that a group does not need. Boxes are wider, and tell "
+    "less about who holds up their edges.",
+)
 @click.option("--query", metavar="SQL", help="Read the result of a query (files are table t).")
 @click.option(
     "--missing",
@@ -143,16 +170,38 @@ def publish(
     sfumato publish patients.csv -s schema.toml --k 5 --distinct-l 3 --labels -o out/
     sfumato publish patients.csv -s schema.toml --method anatomy --l 5 -o out/
     sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
+    sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
+    own: OwnFigures | None = None
+    exposed = 0
     reading: dict[str, Any] = {"query": query, "missing": missing}
     writing: dict[str, Any] = {"format": file_format, "force": force}
     schema = read_schema(schema_path)
+    if given["external"] is None:
+        require_default(_FOR_JOINS, "joins nothing without --external")
     if method == "perturb":
-        require_default(_FOR_GROUPS, "makes no groups")
+        require_default((*_FOR_GROUPS, "external"), "makes no groups")
         require_room(output, force)
         noisy = perturb(read(source, schema, **reading), p=given["p"], m=given["m"], seed=seed)
         noisy.write(output, **writing)
         manifest = noisy.manifest
+    elif given["external"] is not None:
+        require_default(("m", "p", "form", "means"), "is not for joins")
+        require_room(output, force)
+        renamed = _renames(given["rename"])
+        with show.stages(quiet=as_json) as tell:
+            tell("reading", 0.0)
+            table = read(source, schema, id=_required_id(given), **reading)
+            joined = publish_join(
+                table, given["external"], join_of(method, given), _model(given),
+                columns=renamed, labels=labels, seed=seed,
+                progress=tell,
+            )  # fmt: skip
+            tell("writing", 0.0)
+            joined.write(output, **writing)
+            tell("attacking", 0.0)
+            exposed = len(edge_attack(joined, given["external"], renamed))
+        manifest, own = joined.manifest, joined.own
     else:
         require_default(("m", "p"), "adds no noise")
         algorithm = algorithm_of(method, given)
@@ -168,6 +217,22 @@ def publish(
         click.echo(manifest.to_json(), nl=False)
     else:
         summarize(manifest, Path(output))
+        if own is not None:
+            tell_owner(own, exposed)
+
+
+def _required_id(given: dict[str, Any]) -> str:
+    if given["id_column"] is None:
+        raise click.UsageError("--external: name the identifier to join on with --id")
+    return str(given["id_column"])
+
+
+def _renames(given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in given]
+    for ours, _, theirs in pairs:
+        if not ours or not theirs:
+            raise click.UsageError("--rename wants OURS=THEIRS, such as zipcode=zip")
+    return {ours: theirs for ours, _, theirs in pairs}
 
 
 _MODELS: dict[str, Callable[[Any], Model]] = {
@@ -183,47 +248,8 @@ _MODELS: dict[str, Callable[[Any], Model]] = {
 def _model(given: dict[str, Any]) -> Model:
     """All models that were asked for, together."""
     asked = [make(given[name]) for name, make in _MODELS.items() if given[name] is not None]
+    if given["external"] is not None and given["k"] is not None:
+        asked[0] = KJoinAnonymity(given["k"])
     if not asked:
         raise click.UsageError("say what to promise: --k, --l, --distinct-l, --entropy-l, --t, ...")
     return all_of(asked)
-
-
-def summarize(manifest: Manifest, path: Path) -> None:
-    """What was published, what it cost, what to do next."""
-    page = show.console()
-    grouped = "" if manifest.kind == PerturbedTable.kind else f" in {manifest.groups:,} groups"
-    rows = show.bold(f"{manifest.rows:,}")
-    show.say(page, "Published ", rows, f" rows{grouped}: {path}", wrap=False)
-    if manifest.suppressed:
-        show.say(page, f"  left out: {manifest.suppressed:,} rows")
-    for promise in manifest.promise:
-        stated = ", ".join(
-            f"{name} = {value}" for name, value in promise.items() if name != "model"
-        )
-        show.say(page, f"  promised: {promise['model']} ({stated})")
-    page.print(show.table("What was lost", ("figure", "value"), _lost(manifest)))
-    command = shlex.join(["sfumato", "verify", str(path)])
-    show.say(page, f"Check it as a receiver would: {command}", wrap=False)
-
-
-def _lost(manifest: Manifest) -> list[tuple[str, object]]:
-    figures = manifest.metrics
-    if manifest.kind == PerturbedTable.kind:
-        changed = figures["expected_changed"].items()
-        return [(f"rows with another {name}", f"about {share:.1%}") for name, share in changed]
-    sizes, error = figures["group_sizes"], figures["reconstruction_error"]
-    lost: list[tuple[str, object]] = [
-        ("group size", f"{sizes['smallest']} to {sizes['largest']:,}, mean {sizes['mean']:,.1f}"),
-        ("C_DM (sum of squared sizes)", figures["discernibility"]),
-    ]
-    if "average_group_size" in figures:
-        lost.append(("C_AVG (mean size / k)", figures["average_group_size"]))
-    if manifest.kind != GeneralizedTable.kind:
-        return [*lost, *((f"RCE of {name} (0 exact)", value) for name, value in error.items())]
-    by_attribute = figures["ncp_by_attribute"].items()
-    return [
-        *lost,
-        ("RCE (0 exact)", error),
-        ("NCP (0 exact, 1 nothing left)", figures["ncp"]),
-        *((f"  {name}", value) for name, value in by_attribute),
-    ]

@@ -17,6 +17,7 @@ from sfumato.cli import show
 from sfumato.errors import MissingExtra
 from sfumato_experiments.figure import Figure
 from sfumato_experiments.paper import Options, Paper, find_paper, papers
+from sfumato_experiments.parts import chosen
 from sfumato_experiments.plot import draw
 
 _SEEDS, _QUICK_SEEDS = 5, 2
@@ -30,7 +31,7 @@ _MARKS = {"yes": Text("yes ", "green"), "no": Text("no  ", "red"), "open": Text(
     "numbers",
     multiple=True,
     metavar="NUMBER",
-    help="This figure only; may be repeated.",
+    help="This figure only (10, or its part 10a); may be repeated.",
 )
 @click.option(
     "--data",
@@ -74,7 +75,7 @@ def reproduce(
     After each figure come the paper's claims, and whether our curves show them.
     """
     found = find_paper(paper)
-    chosen = _chosen(found, numbers)
+    wanted = chosen(found, numbers)
     folder = output or Path("reproduced") / paper
     folder.mkdir(parents=True, exist_ok=True)
     draws = seeds or (_QUICK_SEEDS if quick else _SEEDS)
@@ -83,7 +84,7 @@ def reproduce(
     if not as_json:
         show.say(page, show.bold(found.title))
     results = []
-    for number in chosen:
+    for number in wanted:
         figure = _run(found, number, options, quiet=as_json)
         files, lacking = _write(figure, folder)
         results.append({**figure.to_dict(), "files": [str(path) for path in files]})
@@ -91,13 +92,6 @@ def reproduce(
             _print(page, figure, files, lacking)
     if as_json:
         show.print_json({"paper": found.name, "title": found.title, "figures": results})
-
-
-def _chosen(paper: Paper, numbers: tuple[str, ...]) -> tuple[str, ...]:
-    """The figures asked for, once each; all of them when none is named."""
-    for number in numbers:
-        paper.run(number)  # an unknown one is an error before anything runs
-    return tuple(dict.fromkeys(numbers)) or tuple(paper.figures)
 
 
 def _run(paper: Paper, number: str, options: Options, *, quiet: bool) -> Figure:

@@ -53,7 +53,7 @@ def is_cached(compiled: Callable[..., Any]) -> bool:
 
 def announce(compiled: Callable[..., Any]) -> None:
     """Say that the compiler is about to run, when it is."""
-    if not is_cached(compiled) and not cast(Any, compiled).signatures:
+    if not cast(Any, compiled).signatures and not is_cached(compiled):
         logger.warning("compiling kernels, once on this machine (some seconds)")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,21 @@ from sfumato.core.threads import in_threads
 from sfumato.errors import DataError, SchemaError
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ids:
+    """Who the rows are about, by one identifier."""
+
+    name: str
+    values: pa.ChunkedArray = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Microdata(Askable):
     """A table under a schema. Identifiers are checked for and left behind.
 
     ``attributes`` and ``codes`` hold the quasi-identifiers and the sensitive columns;
-    ``insensitive`` holds the insensitive columns as they came.
+    ``insensitive`` holds the insensitive columns as they came. ``ids`` is the one identifier that
+    was asked for, to join with another table; nothing publishes or stores it.
     """
 
     schema: Schema
@@ -32,11 +41,13 @@ class Microdata(Askable):
     attributes: Mapping[str, Attribute]
     codes: Mapping[str, Ints]
     insensitive: pa.Table
+    ids: Ids | None = None
 
     @classmethod
-    def from_arrow(cls, table: pa.Table, schema: Schema) -> Microdata:
-        """Encode an Arrow table."""
+    def from_arrow(cls, table: pa.Table, schema: Schema, *, id: str | None = None) -> Microdata:
+        """Encode an Arrow table; ``id`` names an identifier to keep, see ``read``."""
         require_columns(table.column_names, schema)
+        require_identifier(id, schema)
         if table.num_rows == 0:
             raise DataError("the table has no rows; there is nobody to protect")
         names = (*schema.quasi, *schema.sensitive)
@@ -49,6 +60,7 @@ class Microdata(Askable):
             },
             codes={name: codes for name, (_, codes) in zip(names, encoded, strict=True)},
             insensitive=table.select(list(schema.insensitive)).replace_schema_metadata(None),
+            ids=None if id is None else Ids(id, table.column(id)),
         )
 
     @property
@@ -77,6 +89,7 @@ class Microdata(Askable):
             self.attributes,
             {name: codes[rows] for name, codes in self.codes.items()},
             self.insensitive.take(pa.array(rows)),
+            self.ids and Ids(self.ids.name, self.ids.values.take(pa.array(rows))),
         )
 
     def __len__(self) -> int:
@@ -112,6 +125,15 @@ def require_columns(found: Sequence[str], schema: Schema) -> None:
             raise DataError(f"the table has {found.count(name)} columns named {name!r}")
         if name not in found:
             raise SchemaError(f"no column {name!r} ({role}); {_hint(name, found)}", column=name)
+
+
+def require_identifier(name: str | None, schema: Schema) -> None:
+    """Raise unless this is one of the schema's identifiers, or none is asked for."""
+    if name is not None and name not in schema.identifiers:
+        known = ", ".join(map(repr, schema.identifiers)) or "none"
+        raise SchemaError(
+            f"{name!r} is not an identifier of the schema, which names {known}", column=name
+        )
 
 
 def _hint(name: str, found: Sequence[Any]) -> str:

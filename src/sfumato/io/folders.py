@@ -28,7 +28,7 @@ FORMAT = "sfumato-release"
 # All the files that a release may consist of. A folder with anything else in it is never replaced.
 RELEASE_FILES = re.compile(
     r"release\.json|(generalized|qit|st|st_.+|permuted|perturbed|domain|domain_.+|joined"
-    r"|sensitive_groups)\.(parquet|csv)",
+    r"|sensitive_groups|sensitive_groups_.+)\.(parquet|csv)",
     re.DOTALL,
 )
 
@@ -65,7 +65,7 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         temp.mkdir()
         try:
             yield temp
-            _flush(temp)
+            flush(temp)
             _require_room(shown, target, force)
             _put_in_place(temp, target)
         except BaseException:
@@ -190,11 +190,11 @@ def _make_parents(target: Path) -> list[Path]:
     return missing
 
 
-def _flush(folder: Path) -> None:
+def flush(folder: Path) -> None:
     """Have everything on disk before the rename, or a power cut could leave empty files."""
     for entry in folder.iterdir():
         if entry.is_dir():
-            _flush(entry)
+            flush(entry)
         else:
             _flush_entry(entry)
     _flush_entry(folder)

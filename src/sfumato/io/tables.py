@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.core.microdata import Microdata, require_columns
+from sfumato.core.microdata import Microdata, require_columns, require_identifier
 from sfumato.core.schema import Schema
 from sfumato.errors import DataError, SchemaError
 from sfumato.io.databases import is_url, open_database
@@ -28,23 +28,30 @@ def read(
     *,
     query: str | None = None,
     missing: str | Collection[str] = (),
+    id: str | None = None,
 ) -> Microdata:
     """Read and encode the columns that the schema names.
 
     ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
     in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
     Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
-    are not kept, and not loaded either where the columns can be chosen.
+    are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
+    is kept beside the table when it is named, to be joined on by ``publish_join``.
     """
+    require_identifier(id, schema)
     with _opened(source, query, _markers(missing)) as opened:
         require_columns(opened.names, schema)
         kept = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-        encoded = (*schema.quasi, *schema.sensitive)
-        table = _loaded(opened, kept, _markers(missing), encoded)
+        compared = [*schema.quasi, *schema.sensitive]
+        if id is not None:
+            kept.append(id)
+            compared.append(id)
+        table = _loaded(opened, kept, _markers(missing), compared)
     for name in schema.identifiers:
-        # encoding wants to see every column of the schema; nothing is in these
-        table = table.append_column(name, pa.nulls(table.num_rows))
-    return Microdata.from_arrow(table, schema)
+        if name != id:
+            # encoding wants to see every column of the schema; nothing is in these
+            table = table.append_column(name, pa.nulls(table.num_rows))
+    return Microdata.from_arrow(table, schema, id=id)
 
 
 def read_table(
@@ -54,16 +61,18 @@ def read_table(
     query: str | None = None,
     missing: str | Collection[str] = (),
     trim: bool = False,
+    empty: bool = False,
 ) -> pa.Table:
     """Read the named columns, or all, as an Arrow table without metadata; see ``read``.
 
-    With ``trim`` blanks around texts are dropped, as ``read`` does where values are compared.
+    With ``trim`` blanks around texts are dropped, as ``read`` does where values are compared. A
+    table without rows is an error unless it may be ``empty``.
     """
     with _opened(source, query, _markers(missing)) as opened:
         wanted = opened.names if columns is None else columns
         for name in wanted:
             _require_name(name, opened)
-        return _loaded(opened, wanted, _markers(missing), wanted if trim else ())
+        return _loaded(opened, wanted, _markers(missing), wanted if trim else (), empty)
 
 
 def _opened(
@@ -122,10 +131,14 @@ def _open_arrow(source: Source) -> Opened:
 
 
 def _loaded(
-    opened: Opened, columns: Sequence[str], missing: Collection[str], compared: Sequence[str]
+    opened: Opened,
+    columns: Sequence[str],
+    missing: Collection[str],
+    compared: Sequence[str],
+    empty: bool = False,
 ) -> pa.Table:
     table = trimmed(plain_table(opened.load(columns)), compared)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not empty:
         raise DataError(
             f"{opened.label} has columns but no rows; there is nothing to publish",
             source=opened.label,

@@ -1,4 +1,8 @@
-"""k-anonymity: a person is hidden among at least k rows (Samarati and Sweeney, 1998)."""
+"""k-anonymity: a person is hidden among at least k rows (Samarati and Sweeney, 1998).
+
+k-join-anonymity: among at least k people, some of whom are known from elsewhere (Sacharidis,
+Mouratidis, Papadias: "k-Anonymity in the Presence of External Databases", TKDE 2010, Definition 6).
+"""
 
 from __future__ import annotations
 
@@ -50,3 +54,14 @@ class KAnonymity(BuiltIn):
             model=self,
             largest=n,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class KJoinAnonymity(KAnonymity):
+    """Every group has at least k rows of the microdata and an external table joined.
+
+    At least one of them is of the microdata, or the group is not published. It bounds the chance
+    of picking a person's row at 1/k like k-anonymity, if the external rows are real people.
+    """
+
+    name: ClassVar[str] = "k-join-anonymity"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.errors import ParameterError
-from sfumato.models.anonymity import KAnonymity
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import AllOf, BuiltIn, Model
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import (
@@ -19,6 +19,7 @@ MODELS: dict[str, type[BuiltIn]] = {
     model.name: model
     for model in (
         KAnonymity,
+        KJoinAnonymity,
         LDiversity,
         DistinctLDiversity,
         EntropyLDiversity,

@@ -8,18 +8,20 @@ from typing import TypeAlias
 from sfumato.errors import ReleaseError
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.joined import JoinRelease
 from sfumato.releases.manifest import read_manifest
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
 
 Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
-Release: TypeAlias = Grouped | PermutedTable | PerturbedTable
+Release: TypeAlias = Grouped | PermutedTable | PerturbedTable | JoinRelease
 
 _KINDS: dict[str, type[Release]] = {
     GeneralizedTable.kind: GeneralizedTable,
     AnatomizedTables.kind: AnatomizedTables,
     PermutedTable.kind: PermutedTable,
     PerturbedTable.kind: PerturbedTable,
+    JoinRelease.kind: JoinRelease,
 }
 
 

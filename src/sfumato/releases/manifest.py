@@ -49,7 +49,8 @@ class PublishedColumn:
 class Manifest:
     """The contents of release.json; ``types`` are the Arrow types of the tables' columns.
 
-    ``rows`` are those that are published; ``suppressed`` ones were left out.
+    ``rows`` are those that are published; ``suppressed`` ones were left out. ``external`` says
+    where the external rows of a join release are from.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class Manifest:
     types: tuple[tuple[str, str], ...]
     metrics: dict[str, Any]
     suppressed: int = 0
+    external: dict[str, Any] | None = None
     made_by: str = field(default="sfumato")
 
     def of_role(self, role: str) -> tuple[PublishedColumn, ...]:
@@ -76,6 +78,8 @@ class Manifest:
         """The text of release.json."""
         stated = {"format": FORMAT, "version": VERSION, **asdict(self)}
         stated["types"] = dict(self.types)
+        if self.external is None:
+            del stated["external"]
         stated["columns"] = [
             {key: value for key, value in column.items() if value is not None}
             for column in stated["columns"]
@@ -159,6 +163,7 @@ def _from_stated(stated: Mapping[str, Any]) -> Manifest:
         types=tuple((str(name), str(kind)) for name, kind in stated["types"].items()),
         metrics=dict(stated["metrics"]),
         suppressed=_count(stated.get("suppressed", 0)),
+        external=None if stated.get("external") is None else dict(stated["external"]),
         made_by=str(stated["made_by"]),
     )
 

@@ -1,7 +1,8 @@
 """The verbs: a table, an algorithm and a privacy model become a release."""
 
 from sfumato.verbs.files import publish_file
+from sfumato.verbs.joining import publish_join
 from sfumato.verbs.noise import perturb
 from sfumato.verbs.releasing import publish
 
-__all__ = ["perturb", "publish", "publish_file"]
+__all__ = ["perturb", "publish", "publish_file", "publish_join"]

@@ -82,6 +82,7 @@ def naive(release: Release, person: Mapping[str, Any], sensitive: str) -> dict[A
             for r in group:
                 mixture[r[sensitive]] += r["count"] / size / len(found)
         return dict(mixture)
+    assert not isinstance(release, sf.JoinRelease)
     found = [row for row in release.table.to_pylist() if fits(row, person)]
     return {v: c / len(found) for v, c in Counter(row[sensitive] for row in found).items()}
 
@@ -90,6 +91,7 @@ def naive_presence(
     release: Release, person: Mapping[str, Any], everybody: list[dict[str, Any]]
 ) -> float:
     """Pr_A2 as the docstring of belief defines it."""
+    assert not isinstance(release, sf.JoinRelease)
     anatomized = isinstance(release, sf.AnatomizedTables)
     table = release.qit if isinstance(release, sf.AnatomizedTables) else release.table
     quasi = [n for column in release.manifest.of_role(Role.QUASI) for n in column.columns]

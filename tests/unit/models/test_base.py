@@ -63,7 +63,8 @@ def test_a_model_comes_back_from_its_dictionary(model: BuiltIn) -> None:
 def test_every_model_is_registered_under_its_name() -> None:
     assert {name: model.name for name, model in MODELS.items()} == {name: name for name in MODELS}
     # names, because a dataclass with slots leaves the class it was made from behind
-    found = {model.__qualname__ for model in BuiltIn.__subclasses__()}
+    bases = (BuiltIn, KAnonymity)
+    found = {model.__qualname__ for base in bases for model in base.__subclasses__()}
     assert {model.__qualname__ for model in MODELS.values()} == found
 
 

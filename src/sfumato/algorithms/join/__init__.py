@@ -1,0 +1,1 @@
+"""k-join-anonymity: partitions of microdata together with an external table."""

@@ -1,0 +1,231 @@
+"""Direct and Refinement: from a partitioner to its k-join-anonymous counterpart.
+
+Sacharidis, Mouratidis, Papadias: "k-Anonymity in the Presence of External Databases", TKDE 2010,
+section 4. MT is the microdata, PD the external table, JT the two joined (core/joined.py).
+
+    Direct:      1. run the algorithm on JT under "at least k rows"
+                 2. drop groups without a row of MT
+    Refinement:  1. run the algorithm on MT, under k-anonymity and any other model: sensitive groups
+                 2. run it again inside each box, on the rows of JT that fall into it
+                 3. drop groups without a row of MT
+    both:        in a group of more than k rows, external rows at the faces of its box are dropped
+                 where that shrinks the box (trim.py)
+
+Refinement keeps every group inside a box of the first round, so a row of MT is linked to the same
+sensitive values as without the external table. A row of PD that lies in several boxes of the first
+round (clusters may overlap) goes to a random one of them.
+
+Direct without trimming looks at MT only to see which groups have a row of it. All else shows
+something of MT: the first round's boxes touch rows of MT at every face, and in a trimmed group that
+kept more than k rows, who is alone at a face is of MT. docs/joining.md says what somebody with the
+same PD makes of that.
+
+Cost: that of the algorithm on JT; for Refinement on MT and on the parts of JT, and a search of the
+boxes for every row of PD.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from sfumato.algorithms.base import Partitioner, Progress
+from sfumato.algorithms.join.falling import boxes_around, fall
+from sfumato.algorithms.join.trim import trimmed
+from sfumato.core._kernels import rows_by_group
+from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.core.joined import Joined
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import LEFT_OUT, Partition
+from sfumato.core.randomness import Randomness
+from sfumato.errors import ParameterError
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
+from sfumato.models.requirements import Requirement
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinPartition:
+    """Groups of the joined rows, the dropped ones left out.
+
+    ``inside`` says how many rows of the microdata each group holds, one at least. With a
+    ``first`` round, ``sensitive`` is the group of that round which each group lies in.
+    """
+
+    partition: Partition
+    inside: Counts
+    first: Partition | None = None
+    sensitive: Codes | None = None
+
+
+class JoinMethod(Protocol):
+    """The seam: how a partitioner makes use of an external table."""
+
+    name: ClassVar[str]
+
+    @property
+    def algorithm(self) -> Partitioner:
+        """What divides rows into groups."""
+        ...
+
+    @property
+    def trim(self) -> bool:
+        """Whether external rows that a group does not need are dropped."""
+        ...
+
+    def partition(
+        self,
+        joined: Joined,
+        k: int,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        progress: Progress | None = None,
+    ) -> JoinPartition:
+        """Groups of at least k joined rows; ``needs`` are about the microdata."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """Run the algorithm on everyone; keep the groups with somebody of the microdata in them.
+
+    Such a release tells where the people of the microdata are. It holds no sensitive values:
+    a group may hold one row of the microdata only, whose values would be its own.
+    """
+
+    name: ClassVar[str] = "direct"
+    algorithm: Partitioner
+    trim: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse an algorithm whose groups have no boxes of their own."""
+        _require_boxes(self.algorithm)
+
+    def partition(
+        self,
+        joined: Joined,
+        k: int,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        progress: Progress | None = None,
+    ) -> JoinPartition:
+        """Groups of at least k joined rows."""
+        if any(need.attribute is not None for need in needs):
+            raise ParameterError(
+                "Direct publishes no sensitive values, so it can promise nothing about them; "
+                "use Refinement",
+                parameter="model",
+            )
+        wanted = (Requirement(KJoinAnonymity(k), None),)
+        found = _groups(self.algorithm, joined.everyone, wanted, randomness, progress)
+        groups = _useful(found, joined.n_inside)
+        if self.trim:
+            groups = trimmed(joined.everyone, groups, joined.inside, k)
+        return _result(groups, joined.n_inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """Run the algorithm on the microdata; then divide each group further with external rows."""
+
+    name: ClassVar[str] = "refinement"
+    algorithm: Partitioner
+    trim: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse an algorithm whose groups have no boxes of their own."""
+        _require_boxes(self.algorithm)
+
+    def partition(
+        self,
+        joined: Joined,
+        k: int,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        progress: Progress | None = None,
+    ) -> JoinPartition:
+        """Groups of at least k joined rows inside groups of the microdata that meet the needs."""
+        first_needs = (Requirement(KAnonymity(k), None), *needs)
+        first = Partition.of(_groups(self.algorithm, joined.microdata, first_needs, randomness))
+        outside = joined.everyone.quasi_codes()[joined.n_inside :]
+        around = boxes_around(joined.microdata, first)
+        home = np.concatenate([first.groups, fall(around, outside, randomness)])
+        groups = self._refined(joined.everyone, home, first.n_groups, k, randomness, progress)
+        groups = _useful(groups, joined.n_inside)
+        if self.trim:
+            groups = trimmed(joined.everyone, groups, joined.inside, k)
+        found = _result(groups, joined.n_inside)
+        sensitive = np.empty(found.partition.n_groups, np.int32)
+        sensitive[found.partition.groups[: joined.n_inside]] = first.groups
+        return JoinPartition(found.partition, found.inside, first, sensitive)
+
+    def _refined(
+        self,
+        everyone: Microdata,
+        home: Codes,
+        n_homes: int,
+        k: int,
+        randomness: Randomness,
+        progress: Progress | None,
+    ) -> Codes:
+        """Run the algorithm inside every group of the first round."""
+        wanted = (Requirement(KJoinAnonymity(k), None),)
+        groups = np.full(len(home), LEFT_OUT, np.int32)
+        inhabited = np.flatnonzero(home >= 0)
+        order, starts = rows_by_group(home[inhabited], n_homes)
+        rows = inhabited[order]
+        n_groups = 0
+        for number in range(n_homes):
+            members = rows[starts[number] : starts[number + 1]]
+            if len(members) < 2 * k:
+                groups[members] = n_groups
+            else:
+                part = _groups(self.algorithm, everyone.take(members), wanted, randomness)
+                groups[members] = part + np.int32(n_groups)
+            n_groups = int(groups[members].max()) + 1
+            if progress is not None:
+                progress(starts[number + 1] / len(rows))
+        return groups
+
+
+def _require_boxes(algorithm: Partitioner) -> None:
+    if algorithm.form != "generalized":
+        raise ParameterError(
+            f"{algorithm.name} makes groups without boxes; use Mondrian or TopDown",
+            parameter="algorithm",
+        )
+
+
+def _groups(
+    algorithm: Partitioner,
+    table: Microdata,
+    needs: tuple[Requirement, ...],
+    randomness: Randomness,
+    progress: Progress | None = None,
+) -> Codes:
+    """Groups of an algorithm that draws boxes around them and leaves no row out."""
+    found = algorithm.partition(table, needs, randomness, progress)
+    if found.boxes is not None or found.n_left_out:
+        raise ParameterError(
+            f"{algorithm.name} recodes whole columns or leaves rows out; k-join-anonymity needs "
+            "groups with boxes around them: use Mondrian or TopDown",
+            parameter="algorithm",
+        )
+    return found.groups
+
+
+def _useful(groups: Codes, n_inside: int) -> Codes:
+    """Leave out the groups without a row of the microdata."""
+    useful: Flags = np.zeros(int(groups.max()) + 1, np.bool_)
+    useful[groups[:n_inside]] = True
+    kept: Codes = np.where((groups >= 0) & useful[groups], groups, np.int32(LEFT_OUT))
+    return kept
+
+
+def _result(groups: Codes, n_inside: int) -> JoinPartition:
+    """Groups numbered without gaps, and how many rows of the microdata each has."""
+    inside = np.bincount(groups[:n_inside])
+    numbers = (np.cumsum(inside > 0) - 1).astype(np.int32)
+    packed: Codes = np.where(groups >= 0, numbers[groups], np.int32(LEFT_OUT))
+    return JoinPartition(Partition.of(packed), inside[inside > 0])

@@ -1,0 +1,192 @@
+"""Drop external rows that a group does not need, where that shrinks its box.
+
+The example of the paper's section 4 (the group of L, M, Y and Z): a group may have more rows than
+k, and those that only external rows hold up a face of its box for can go. Which rows to drop so
+that the box becomes smallest is a search over all boxes; here faces are taken in greedily. The
+rows of a face (all that share the smallest or the largest value of an ordered attribute, or one
+value of a set) can go when none of them is of the microdata and k rows are left. Of all such faces
+the one goes first that shrinks the box most for each row it costs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.core._kernels import rows_by_group
+from sfumato.core.arrays import Codes, Counts, Flags, Floats, Whole
+from sfumato.core.compiled import announce, inner, kernel
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import LEFT_OUT
+
+
+class Space(NamedTuple):
+    """Per attribute: where its coordinates start, how many codes it has, whether it is a set."""
+
+    coordinates: Floats
+    offsets: Counts
+    sizes: Counts
+    is_set: Flags
+
+
+class Desk(NamedTuple):
+    """Working space: rows by code, and the faces (lower, upper) that a row of the microdata holds
+    up, which no dropping will ever change.
+    """
+
+    counts: Counts
+    held: Flags
+
+
+def trimmed(table: Microdata, groups: Codes, inside: Flags, k: int) -> Codes:
+    """The groups with fewer rows, never fewer than k; ``inside`` marks rows that must stay."""
+    announce(_trim_all)
+    kept = np.flatnonzero(groups >= 0)
+    order, starts = rows_by_group(groups[kept], int(groups.max()) + 1)
+    rows = kept[order]
+    sizes = table.quasi_sizes()
+    space = Space(
+        coordinates=np.concatenate([attribute.coordinates for attribute in table.quasi]),
+        offsets=np.cumsum(sizes) - sizes,
+        sizes=sizes,
+        is_set=np.array([not attribute.ordered for attribute in table.quasi]),
+    )
+    codes = table.take(rows).quasi_codes()
+    stays = np.ones(len(rows), np.bool_)
+    desk = Desk(np.zeros(int(sizes.max()), np.int64), np.zeros((len(sizes), 2), np.bool_))
+    _trim_all(codes, inside[rows], starts, space, k, stays, desk)
+    less = groups.copy()
+    less[rows[~stays]] = LEFT_OUT
+    return less
+
+
+@kernel
+def _trim_all(
+    codes: Codes,
+    inside: Flags,
+    starts: Counts,
+    space: Space,
+    k: int,
+    stays: Flags,
+    desk: Desk,
+) -> None:
+    for g in range(starts.size - 1):
+        first, last = starts[g], starts[g + 1]
+        left = last - first
+        desk.held[:] = False
+        while left > k:
+            axis, code = _best_face(codes, inside, first, last, space, left - k, stays, desk)
+            if axis < 0:
+                break
+            for i in range(first, last):
+                if stays[i] and codes[i, axis] == code:
+                    stays[i] = False
+                    left -= 1
+
+
+@inner
+def _best_face(
+    codes: Codes,
+    inside: Flags,
+    first: Whole,
+    last: Whole,
+    space: Space,
+    spare: Whole,
+    stays: Flags,
+    desk: Desk,
+) -> tuple[Whole, Whole]:
+    """The attribute and code of the face that shrinks the box most per row; -1 if none can go."""
+    best_axis: Whole = np.int64(-1)
+    best_code: Whole = np.int64(-1)
+    best = 0.0
+    for j in range(codes.shape[1]):
+        if space.is_set[j]:
+            code, gain = _best_value(
+                codes, inside, first, last, j, space, spare, stays, desk.counts
+            )
+            if gain > best:
+                best, best_axis, best_code = gain, np.int64(j), code
+            continue
+        for upper in range(2):
+            if desk.held[j, upper]:
+                continue
+            code, gain = _face(codes, inside, first, last, j, upper, space, spare, stays)
+            if gain < 0.0:
+                desk.held[j, upper] = True
+            elif gain > best:
+                best, best_axis, best_code = gain, np.int64(j), code
+    return best_axis, best_code
+
+
+@inner
+def _face(
+    codes: Codes,
+    inside: Flags,
+    first: Whole,
+    last: Whole,
+    j: int,
+    upper: int,
+    space: Space,
+    spare: Whole,
+    stays: Flags,
+) -> tuple[Whole, float]:
+    """The outermost code along an ordered attribute, and how much the box shrinks per row of it.
+
+    A row of the microdata there, or no other code, makes that -1: the face will stay.
+    """
+    sign = -1 if upper == 1 else 1  # the largest code is the smallest of the negative ones
+    outer = np.int64(2**40)
+    following = np.int64(2**40)
+    rows = 0
+    fixed = False
+    for i in range(first, last):
+        if not stays[i]:
+            continue
+        code = np.int64(sign * codes[i, j])
+        if code < outer:
+            following = outer
+            outer = code
+            rows, fixed = 1, inside[i]
+        elif code == outer:
+            rows += 1
+            fixed |= inside[i]
+        elif code < following:
+            following = code
+    if fixed or following == 2**40:
+        return np.int64(-1), -1.0
+    if rows > spare:
+        return np.int64(-1), 0.0
+    at = space.coordinates[space.offsets[j] :]
+    width = abs(at[sign * following] - at[sign * outer])
+    return sign * outer, width / rows
+
+
+@inner
+def _best_value(
+    codes: Codes,
+    inside: Flags,
+    first: Whole,
+    last: Whole,
+    j: int,
+    space: Space,
+    spare: Whole,
+    stays: Flags,
+    counts: Counts,
+) -> tuple[Whole, float]:
+    """The value of a set that the fewest rows have, none of the microdata's among them."""
+    for i in range(first, last):
+        counts[codes[i, j]] = 0
+    for i in range(first, last):
+        if stays[i]:
+            # a value of the microdata's rows cannot go
+            counts[codes[i, j]] += 2**40 if inside[i] else 1
+    best: Whole = np.int64(-1)
+    fewest = np.int64(spare) + 1
+    for i in range(first, last):
+        if stays[i] and counts[codes[i, j]] < fewest:
+            fewest = counts[codes[i, j]]
+            best = np.int64(codes[i, j])
+    if best < 0:
+        return best, 0.0
+    return best, 1.0 / max(1, space.sizes[j] - 1) / fewest

@@ -1,0 +1,93 @@
+"""Groups that are numbered in the QIT and counted, value by value, in the STs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.audits.evidence.base import codes_of, of_rows, other_columns, other_rows
+from sfumato.audits.evidence.base import sensitive_column as column_of
+from sfumato.core.arrays import Counts
+from sfumato.core.histograms import Histograms
+from sfumato.core.schema import Role
+from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anatomized:
+    """The groups of QIT and STs."""
+
+    release: AnatomizedTables
+
+    @property
+    def rows(self) -> int:
+        """Rows of the QIT."""
+        return int(self.release.qit.num_rows)
+
+    @property
+    def sizes(self) -> Counts:
+        """Rows of the QIT with each group number."""
+        _, sizes = np.unique(self.release.qit[GROUP].to_numpy(), return_counts=True)
+        return sizes
+
+    def flaws(self) -> Iterator[str]:
+        """Tables that are not as stated, are ordered otherwise, or do not fit together."""
+        manifest, qit = self.release.manifest, self.release.qit
+        sensitive = [column.name for column in manifest.of_role(Role.SENSITIVE)]
+        others = [column.name for column in manifest.columns if column.name not in sensitive]
+        yield from other_columns(qit.column_names, [*others, GROUP], "the QIT")
+        yield from other_rows(self.rows, manifest)
+        for name in sensitive:
+            yield from other_columns(
+                self.release.sts[name].column_names, [GROUP, name, COUNT], "the ST"
+            )
+        yield from disorder(qit, "the QIT")
+        for name in sensitive:
+            yield from self._misfits(name)
+
+    def _misfits(self, name: str) -> Iterator[str]:
+        """Ways in which an ST does not fit the QIT."""
+        st = self.release.sts[name]
+        if (
+            set(st.column_names) != {GROUP, name, COUNT}
+            or GROUP not in self.release.qit.column_names
+        ):
+            return
+        groups, sizes = np.unique(self.release.qit[GROUP].to_numpy(), return_counts=True)
+        keys, counts = st[GROUP].to_numpy(), st[COUNT].to_numpy()
+        found, places = np.unique(keys, return_inverse=True)
+        totals = np.bincount(places, weights=counts).astype(np.int64)
+        if not np.array_equal(groups, found):
+            yield f"the QIT and the ST of {name!r} have different groups"
+        elif not np.array_equal(sizes, totals):
+            wrong = int(groups[np.argmax(sizes != totals)])
+            yield f"group {wrong} has more or fewer rows in the QIT than in the ST of {name!r}"
+        if np.any(counts < 1):
+            yield f"the ST of {name!r} counts a value less than once"
+        attribute, codes = codes_of(column_of(self.release.manifest, name), st.column(name))
+        if np.any(np.diff(places.astype(np.int64) * attribute.size + codes) <= 0):
+            yield f"records of the ST of {name!r} are not in the order of groups and values"
+
+    def histograms(self, on: str) -> Histograms:
+        """The ST of a column."""
+        st = self.release.sts[column_of(self.release.manifest, on).name]
+        attribute, codes = codes_of(column_of(self.release.manifest, on), st.column(on))
+        _, groups = np.unique(st[GROUP].to_numpy(), return_inverse=True)
+        matrix_keys = groups.astype(np.int64) * attribute.size + codes
+        return Histograms.of_keys(
+            attribute, matrix_keys, st[COUNT].to_numpy(), int(groups.max()) + 1
+        )
+
+    def name(self, group: int) -> str:
+        """By its number and size."""
+        number = int(np.unique(self.release.qit[GROUP].to_numpy())[group])
+        return f"group {number} of {of_rows(int(self.sizes[group]))}"
+
+
+def disorder(table: pa.Table, where: str) -> Iterator[str]:
+    """Rows that do not stand by group."""
+    if GROUP in table.column_names and np.any(np.diff(table[GROUP].to_numpy()) < 0):
+        yield f"rows of {where} are not ordered by group, so their order may tell something"

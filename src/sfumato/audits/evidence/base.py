@@ -1,0 +1,83 @@
+"""The seam between the forms of a release and the models, and what all forms share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import pyarrow as pa
+
+from sfumato.core.arrays import Counts, Ints
+from sfumato.core.attribute import Attribute
+from sfumato.core.histograms import Histograms
+from sfumato.core.schema import Role
+from sfumato.errors import SchemaError, SfumatoError
+from sfumato.releases.manifest import Manifest, PublishedColumn, encoded
+
+
+class Evidence(Protocol):
+    """The seam between the forms of a release and the models."""
+
+    @property
+    def rows(self) -> int:
+        """Published rows."""
+        ...
+
+    @property
+    def sizes(self) -> Counts:
+        """Rows of each group."""
+        ...
+
+    def flaws(self) -> Iterator[str]:
+        """Ways in which the tables are not what release.json says, or do not fit together."""
+        ...
+
+    def histograms(self, on: str) -> Histograms:
+        """Counts of a sensitive attribute's values in each group."""
+        ...
+
+    def name(self, group: int) -> str:
+        """A group in words, by what is published of it."""
+        ...
+
+
+def other_columns(found: list[str], stated: list[str], where: str) -> Iterator[str]:
+    """Columns that are published and not stated, or stated and not published."""
+    for name in found:
+        if name not in stated:
+            yield f"column {name!r} is published but not declared in {where}"
+    for name in stated:
+        if name not in found:
+            yield f"column {name!r} is declared but not published in {where}"
+
+
+def other_rows(rows: int, manifest: Manifest) -> Iterator[str]:
+    """More or fewer rows than stated, or none at all."""
+    if rows != manifest.rows or not rows:
+        yield f"{manifest.rows:,} rows are stated, {rows:,} published"
+
+
+def sensitive_column(manifest: Manifest, on: str) -> PublishedColumn:
+    """How a sensitive attribute is published."""
+    for column in manifest.of_role(Role.SENSITIVE):
+        if column.name == on:
+            return column
+    raise SchemaError(f"it is about {on!r}, which is not published as sensitive", column=on)
+
+
+def codes_of(column: PublishedColumn, values: pa.ChunkedArray) -> tuple[Attribute, Ints]:
+    """Codes of published values; release.json, which may say anything, describes them."""
+    try:
+        return encoded(column, values)
+    except SfumatoError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError) as error:
+        raise SchemaError(
+            f"release.json describes {column.name!r} in a way that cannot be read: {error}",
+            column=str(column.name),
+        ) from error
+
+
+def of_rows(size: int) -> str:
+    """A size in words."""
+    return f"{size:,} row{'' if size == 1 else 's'}"

@@ -1,0 +1,81 @@
+"""What the commands say about a release that was made: what it cost, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from sfumato.cli import show
+from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.joined import JoinRelease, OwnFigures
+from sfumato.releases.manifest import Manifest
+from sfumato.releases.perturbed import PerturbedTable
+
+
+def summarize(manifest: Manifest, path: Path) -> None:
+    """What was published, what it cost, what to do next."""
+    page = show.console()
+    grouped = "" if manifest.kind == PerturbedTable.kind else f" in {manifest.groups:,} groups"
+    rows = show.bold(f"{manifest.rows:,}")
+    show.say(page, "Published ", rows, f" rows{grouped}: {path}", wrap=False)
+    if manifest.suppressed:
+        show.say(page, f"  left out: {manifest.suppressed:,} rows")
+    for promise in manifest.promise:
+        stated = ", ".join(
+            f"{name} = {value}" for name, value in promise.items() if name != "model"
+        )
+        show.say(page, f"  promised: {promise['model']} ({stated})")
+    page.print(show.table("What was lost", ("figure", "value"), _lost(manifest)))
+    command = shlex.join(["sfumato", "verify", str(path)])
+    show.say(page, f"Check it as a receiver would: {command}", wrap=False)
+
+
+def tell_owner(own: OwnFigures, exposed: int) -> None:
+    """What the owner may know and no file says."""
+    page, matching = show.console(), own.matching
+    facts: list[tuple[str, object]] = [
+        ("rows of the microdata", matching.microdata),
+        ("external rows", matching.external),
+        ("people in both", matching.shared),
+        *((f"  with another {name}", n) for name, n in matching.disagreements.items()),
+        ("NCP of the microdata's rows", own.ncp),
+        ("C_DM of the microdata's rows", own.discernibility),
+        ("people whom edges of boxes give away", exposed),
+    ]
+    if matching.skipped:
+        facts.insert(3, ("external rows without a value", matching.skipped))
+    page.print(show.table("For you only, in no file", ("figure", "value"), facts))
+    if exposed:
+        show.say(
+            page,
+            "Who has the same list can be sure that these people are in the table: --no-trim "
+            "lowers their number, --no-trim --join direct makes it 0 if the list names everybody.",
+        )
+    show.say(
+        page,
+        "External rows must be real people: whoever put invented ones there can tell who is in "
+        "the table.",
+    )
+
+
+def _lost(manifest: Manifest) -> list[tuple[str, object]]:
+    figures = manifest.metrics
+    if manifest.kind == PerturbedTable.kind:
+        changed = figures["expected_changed"].items()
+        return [(f"rows with another {name}", f"about {share:.1%}") for name, share in changed]
+    sizes, error = figures["group_sizes"], figures["reconstruction_error"]
+    lost: list[tuple[str, object]] = [
+        ("group size", f"{sizes['smallest']} to {sizes['largest']:,}, mean {sizes['mean']:,.1f}"),
+        ("C_DM (sum of squared sizes)", figures["discernibility"]),
+    ]
+    if "average_group_size" in figures:
+        lost.append(("C_AVG (mean size / k)", figures["average_group_size"]))
+    if manifest.kind not in (GeneralizedTable.kind, JoinRelease.kind):
+        return [*lost, *((f"RCE of {name} (0 exact)", value) for name, value in error.items())]
+    by_attribute = figures["ncp_by_attribute"].items()
+    return [
+        *lost,
+        ("RCE (0 exact)", error),
+        ("NCP (0 exact, 1 nothing left)", figures["ncp"]),
+        *((f"  {name}", value) for name, value in by_attribute),
+    ]

@@ -1,0 +1,255 @@
+"""publish_join: microdata, published with the help of a table that everybody has."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.algorithms.base import Stages, describe, silent
+from sfumato.algorithms.join.methods import JoinMethod, JoinPartition
+from sfumato.core.arrays import Codes, Ints
+from sfumato.core.boxes import Boxes
+from sfumato.core.histograms import Histograms
+from sfumato.core.joined import Joined, Matching, join
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.errors import ParameterError, SfumatoWarning
+from sfumato.io.tables import Source, read_table
+from sfumato.metrics import information_loss as loss
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
+from sfumato.models.base import Model, parts
+from sfumato.models.registry import all_of
+from sfumato.models.requirements import Requirement, requirements
+from sfumato.releases.columns import Labels, require_labels, side_for
+from sfumato.releases.compact import number_lines
+from sfumato.releases.joined import (
+    SENSITIVE_GROUP,
+    JoinRelease,
+    OwnFigures,
+    joined_tables,
+    sensitive_tables,
+)
+from sfumato.releases.manifest import Manifest, PublishedColumn, column_types
+from sfumato.verbs.figures import box_figures, group_figures
+from sfumato.verbs.promises import require_kept, stated_promises
+
+
+def publish_join(
+    table: Microdata,
+    external: Source,
+    method: JoinMethod,
+    model: Model,
+    *,
+    columns: Mapping[str, str] | None = None,
+    source: str | None = None,
+    labels: Labels | None = None,
+    seed: int | None = None,
+    progress: Stages | None = None,
+) -> JoinRelease:
+    """Publish a table with the help of an external one, such as a list of voters.
+
+    The table must have been read with the ``id`` to join on. The external table needs that id and
+    the quasi-identifiers, one row per person; ``columns`` gives the names it has for them where
+    they differ from the table's. ``method`` is Direct or Refinement over an algorithm; the model
+    is KJoinAnonymity, for Refinement also with models of the sensitive values. ``source`` says in
+    release.json where the external table is from: by default a file's name and checksum.
+
+    External rows must be real people: with invented ones among them, whoever invented them can
+    tell who is in the table.
+    """
+    natural: Labels = getattr(method.algorithm, "labels", "ranges")
+    shown = labels or natural
+    require_labels(shown)
+    tell = progress or silent
+    k, others = _split(model)
+    tell("reading", 0.0)
+    joined = join(table, read_table(external, trim=True, empty=True), columns)
+    _warn(joined.matching)
+    randomness = Randomness(seed)
+    found = method.partition(
+        joined,
+        k,
+        () if others is None else requirements(others, table.schema),
+        randomness,
+        lambda share: tell("partitioning", share),
+    )
+    if found.first is None and table.schema.sensitive:
+        names = ", ".join(table.schema.sensitive)
+        warnings.warn(
+            f"Direct publishes no sensitive values: {names} stays at home; use Refinement",
+            SfumatoWarning,
+            stacklevel=2,
+        )
+    tell("building tables", 0.0)
+    provenance = _provenance(external, source, joined, columns or {})
+    return _build(joined, method, k, others, found, shown, provenance, randomness)
+
+
+def _build(
+    joined: Joined,
+    method: JoinMethod,
+    k: int,
+    others: Model | None,
+    found: JoinPartition,
+    labels: Labels,
+    provenance: dict[str, Any],
+    randomness: Randomness,
+) -> JoinRelease:
+    rows, partition = found.partition.kept()
+    everyone = joined.everyone.take(rows)
+    boxes = Boxes(
+        tuple(
+            side_for(attribute, everyone.codes[attribute.name], partition, labels)
+            for attribute in everyone.quasi
+        )
+    )
+    # numbers and order of groups are chance, both the JAT's and the SI's
+    order = randomness.permutation(partition.n_groups)
+    shown = Partition(_places_in(order)[partition.groups], partition.sizes[order])
+    promise = (Requirement(KJoinAnonymity(k), None),)
+    require_kept(promise, {}, shown)
+    apart = _apart(joined.microdata, found, k, others, randomness)
+    sensitive = None if apart.sensitive is None else apart.sensitive[order]
+    lines, columns = joined_tables(boxes.taken(order), sensitive, labels)
+    # groups that look alike are one to everybody outside, and must not be told apart by the order
+    numbers, first = number_lines(lines)
+    lines, alike = lines.take(pa.array(first)), Partition.of(numbers[shown.groups])
+    manifest = Manifest(
+        kind=JoinRelease.kind,
+        promise=(*stated_promises(promise, ()), *apart.promise),
+        algorithm={
+            "name": method.name,
+            "algorithm": describe(method.algorithm),
+            "trim": method.trim,
+        },
+        rows=partition.n_rows,
+        groups=alike.n_groups,
+        columns=(*columns, *apart.columns),
+        types=column_types(one.schema for one in (lines, *apart.sis.values())),
+        metrics={**group_figures(promise, alike), **box_figures(partition, boxes, 0)},
+        external=provenance,
+    )
+    figures = _own_figures(joined, found, boxes)
+    return JoinRelease(lines, alike.published_groups(), apart.sis, manifest, figures)
+
+
+class _Apart(NamedTuple):
+    """What is published apart from the boxes: the sensitive group of each, the SI of each column,
+    their description, and what is promised of them.
+    """
+
+    sensitive: Codes | None = None
+    sis: dict[str, pa.Table] = {}  # noqa: RUF012  (never changed)
+    columns: tuple[PublishedColumn, ...] = ()
+    promise: tuple[dict[str, Any], ...] = ()
+
+
+def _apart(
+    table: Microdata,
+    found: JoinPartition,
+    k: int,
+    others: Model | None,
+    randomness: Randomness,
+) -> _Apart:
+    if found.first is None or found.sensitive is None:
+        return _Apart()
+    first = found.first
+    numbers = _places_in(randomness.permutation(first.n_groups))
+    first = Partition.of(numbers[first.groups])
+    needs = (
+        Requirement(KAnonymity(k), None),
+        *(() if others is None else requirements(others, table.schema)),
+    )
+    seen = {
+        name: Histograms.of_groups(
+            table.attributes[name], table.codes[name], first.groups, first.n_groups
+        )
+        for name in table.schema.sensitive
+    }
+    require_kept(needs, seen, first)
+    sis, columns = sensitive_tables(first.sizes, seen)
+    # a promise about sizes is about the sensitive groups', not about a column
+    promise = (
+        {**stated, "on": stated.get("on") or SENSITIVE_GROUP}
+        for stated in stated_promises(needs, ())
+    )
+    return _Apart(numbers[found.sensitive], sis, columns, tuple(promise))
+
+
+def _split(model: Model) -> tuple[int, Model | None]:
+    """The k of the join, and what else is asked of the microdata."""
+    joins = [part for part in parts(model) if isinstance(part, KJoinAnonymity)]
+    others = [part for part in parts(model) if not isinstance(part, KJoinAnonymity)]
+    if not joins:
+        raise ParameterError(
+            "a join promises k-join-anonymity: name KJoinAnonymity(k), alone or with other models",
+            parameter="model",
+        )
+    return max(part.k for part in joins), all_of(others) if others else None
+
+
+def _own_figures(joined: Joined, found: JoinPartition, boxes: Boxes) -> OwnFigures:
+    try:
+        perimeter: float | None = loss.perimeter(boxes, found.inside)
+    except ParameterError:
+        perimeter = None  # sets of unordered values have none
+    return OwnFigures(
+        matching=joined.matching,
+        ncp=loss.ncp(boxes, found.inside),
+        discernibility=int(np.square(found.inside).sum()),
+        perimeter=perimeter,
+    )
+
+
+def _places_in(order: Ints) -> Codes:
+    """From a group's old number to its place in an order."""
+    places = np.empty(len(order), np.int32)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return places
+
+
+def _provenance(
+    external: Source, source: str | None, joined: Joined, columns: Mapping[str, str]
+) -> dict[str, Any]:
+    """Where the external rows are from, so that a receiver can look at the same table."""
+    stated: dict[str, Any] = {"source": source, "rows": joined.matching.external}
+    if isinstance(external, str | Path) and Path(external).is_file():
+        path = Path(external)
+        stated["source"] = source or path.name
+        with path.open("rb") as file:
+            stated["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+    quasi = joined.everyone.schema.quasi
+    stated["columns"] = {name: columns.get(name, name) for name in quasi}
+    if not joined.matching.external:
+        stated["note"] = "the external table is empty: this is plain k-anonymity"
+    return stated
+
+
+def _warn(matching: Matching) -> None:
+    if not matching.external:
+        warnings.warn(
+            "the external table is empty: the release is no more than k-anonymous, with no help",
+            SfumatoWarning,
+            stacklevel=3,
+        )
+    elif not matching.shared:
+        warnings.warn(
+            "nobody of the microdata was found in the external table; if people are in both, "
+            "their ids are written differently, and they count twice",
+            SfumatoWarning,
+            stacklevel=3,
+        )
+    if matching.disagreements:
+        told = ", ".join(f"{name}: {n:,}" for name, n in matching.disagreements.items())
+        warnings.warn(
+            f"people whose values differ in the external table ({told}); the microdata's are used",
+            SfumatoWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,256 @@
+"""The steps of TopDown, each against its definition in plain Python."""
+
+import heapq
+from itertools import chain
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.algorithms._goal import goal_of
+from sfumato.algorithms._topdown_index import GONE, Index, find_cheapest
+from sfumato.algorithms._topdown_merge import dequeue, enqueue, merge_groups
+from sfumato.algorithms._topdown_space import BITS, Cloud, Sets, cloud_of, ones, sets_of
+from sfumato.algorithms._topdown_taking import new_plan, plan_taking, take_points
+from sfumato.algorithms.points import Points
+from sfumato.algorithms.topdown import merge, split_cloud
+from sfumato.core.boxes import Ranges, ValueSets
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.models.anonymity import KAnonymity
+from sfumato.models.requirements import compile_rules
+from tests.support.models import needs_of
+from tests.support.strategies import tables
+from tests.support.tables import microdata
+
+SEEDS = st.integers(0, 2**32)
+
+# inner kernels have no way in from Python; these do
+count_ones: Any = numba.njit(lambda word: ones(word))
+put: Any = numba.njit(lambda heap, n, key: enqueue(heap, n, key))
+drop: Any = numba.njit(lambda heap, n: dequeue(heap, n))
+plan_of: Any = numba.njit(
+    lambda cloud, sets, least, index, group, donor, plan: plan_taking(
+        cloud, sets, least, index, group, donor, plan
+    )
+)
+take: Any = numba.njit(
+    lambda cloud, sets, index, group, donor, plan: take_points(
+        cloud, sets, index, group, donor, plan
+    )
+)
+
+
+def prepared(table: Microdata, seed: int) -> tuple[Cloud, Sets]:
+    points = Points.distinct(table, {})
+    order = Randomness(seed).permutation(len(points.weights)).astype(np.int32)
+    return cloud_of(table, points, order), sets_of(table)
+
+
+def ring(index: Index, group: int) -> list[int]:
+    """The points of a group, by their place in the cloud."""
+    places = [int(index.heads[group])]
+    for _ in range(int(index.n_points[group]) - 1):
+        places.append(int(index.following[places[-1]]))
+    assert index.following[places[-1]] == places[0]
+    assert len(set(places)) == len(places)
+    return places
+
+
+def alive(index: Index) -> list[int]:
+    return [int(group) for group in np.flatnonzero(index.heads >= 0)]
+
+
+class Plain:
+    """The space of TopDown in the terms of core.boxes: penalties of sets of points."""
+
+    def __init__(self, table: Microdata) -> None:
+        self.table = table
+        self.codes = Points.distinct(table, {}).codes
+        self.weights = Points.distinct(table, {}).weights
+
+    def penalty(self, points: list[int]) -> float:
+        together = Partition.of(np.zeros(len(points), np.int32))
+        total = 0.0
+        for j, attribute in enumerate(self.table.quasi):
+            kind = Ranges if attribute.ordered else ValueSets
+            total += kind.around(attribute, self.codes[points, j], together).penalties()[0]
+        return total
+
+    def load(self, points: list[int]) -> int:
+        return int(self.weights[points].sum())
+
+    def ncp(self, points: list[int]) -> float:
+        return self.load(points) * self.penalty(points)
+
+    def merging(self, one: list[int], other: list[int]) -> float:
+        return self.ncp(one + other) - self.ncp(one) - self.ncp(other)
+
+    def split(self, points: list[int], rounds: int) -> tuple[list[int], list[int]]:
+        """Steps 1 and 2, for points in random order."""
+        one, other, widest = points[0], points[0], -1.0
+        for _ in range(rounds):
+            farthest = max(
+                (point for point in points if point != one),
+                key=lambda point: round(self.penalty([one, point]), 12),
+            )
+            apart = self.penalty([one, farthest])
+            if apart <= widest + 1e-12:
+                break
+            one, other, widest = farthest, one, apart
+        sides = [one], [other]
+        for point in points:
+            if point in (one, other):
+                continue
+            costs = [round(self.ncp([*side, point]) - self.ncp(side), 9) for side in sides]
+            loads = [self.load(side) for side in sides]
+            second = (costs[1], loads[1]) < (costs[0], loads[0])
+            sides[int(second)].append(point)
+        return sides
+
+    def leaves(self, points: list[int], least: int, rounds: int) -> set[frozenset[int]]:
+        """Steps 1 to 3."""
+        if len(points) < 2 or self.load(points) <= least:
+            return {frozenset(points)}
+        parts = self.split(points, rounds)
+        in_order = [[point for point in points if point in part] for part in parts]
+        return set().union(*(self.leaves(part, least, rounds) for part in in_order))
+
+
+@st.composite
+def exact_tables(draw: st.DrawFn) -> Microdata:
+    """Eighths and fourths only, which floats hold exactly: ties are ties for both twins."""
+    n = draw(st.integers(0, 12))
+
+    def column(first: Any, values: st.SearchStrategy[Any]) -> list[Any]:
+        return [*first, *draw(st.lists(values, min_size=n, max_size=n))]
+
+    return microdata(
+        {
+            "x": column([0, 8, 3, 1, 5], st.integers(0, 8)),
+            "word": column("abcde", st.sampled_from("abcde")),
+            "gappy": column([0, 4, 4, 1, 0], st.none() | st.integers(0, 4)),
+        }
+    )
+
+
+@settings(max_examples=60)
+@given(exact_tables(), st.integers(1, 5), st.integers(1, 4), SEEDS)
+def test_splits_are_those_of_the_plain_twin(
+    table: Microdata, least: int, rounds: int, seed: int
+) -> None:
+    cloud, sets = prepared(table, seed)
+    order = cloud.member.tolist()  # the kernel moves them
+    index = split_cloud(cloud, sets, least, rounds)
+    found = {frozenset(cloud.member[ring(index, group)].tolist()) for group in alive(index)}
+    assert found == Plain(table).leaves(order, least, rounds)
+
+
+@settings(max_examples=60)
+@given(tables(max_rows=40), st.integers(1, 4), SEEDS, st.data())
+def test_the_neighbour_is_the_cheapest_of_all_however_groups_change(
+    table: Microdata, least: int, seed: int, data: st.DataObject
+) -> None:
+    cloud, sets = prepared(table, seed)
+    index = split_cloud(cloud, sets, least, 3)
+    plain = Plain(table)
+    while True:
+        points = {g: cloud.member[ring(index, g)].tolist() for g in alive(index)}
+        assert sorted(chain(*points.values())) == list(range(len(cloud.weights)))
+        group = data.draw(st.sampled_from(sorted(points)))
+        spare = data.draw(st.sampled_from([0, 2, 4]))
+        costs = {
+            g: plain.merging(points[group], points[g])
+            for g in points
+            if g != group and (not spare or (index.loads[g] >= spare and len(points[g]) > 1))
+        }
+        partner, cost = find_cheapest(index, sets, group, spare, np.inf)
+        if costs:
+            assert cost == pytest.approx(min(costs.values()), abs=1e-9)
+            assert costs[int(partner)] == pytest.approx(cost, abs=1e-9)
+            assert find_cheapest(index, sets, group, spare, cost) == (-1, cost)
+        else:
+            assert partner == -1
+        if len(points) == 1:
+            break
+        other = data.draw(st.sampled_from(sorted(set(points) - {group})))
+        merged = int(merge_groups(index, sets, group, other))
+        assert index.loads[merged] == plain.load(points[group] + points[other])
+        together = plain.penalty(points[group] + points[other])
+        assert index.sides.penalties[merged] == pytest.approx(together)
+        gone = other if merged == group else group
+        assert index.loads[gone] == GONE
+
+
+@settings(max_examples=60)
+@given(tables(max_rows=40), st.integers(2, 5), SEEDS)
+def test_taking_costs_what_is_said_and_leaves_both_enough(
+    table: Microdata, least: int, seed: int
+) -> None:
+    cloud, sets = prepared(table, seed)
+    index = split_cloud(cloud, sets, 2 * least, 3)
+    plain = Plain(table)
+    members = {g: cloud.member[ring(index, g)].tolist() for g in alive(index)}
+    for group in members:
+        for donor in members:
+            if donor == group or index.loads[group] >= least:
+                continue
+            before = {g: cloud.member[ring(index, g)].tolist() for g in (group, donor)}
+            plan = new_plan(len(cloud.weights))
+            cost = plan_of(cloud, sets, least, index, group, donor, plan)
+            if cost == np.inf:
+                continue
+            take(cloud, sets, index, group, donor, plan)
+            after = {g: cloud.member[ring(index, g)].tolist() for g in (group, donor)}
+            assert sorted(chain(*before.values())) == sorted(chain(*after.values()))
+            assert set(before[group]) < set(after[group])
+            for g in (group, donor):
+                assert index.loads[g] == plain.load(after[g]) >= least
+                assert index.sides.penalties[g] == pytest.approx(plain.penalty(after[g]))
+            total = sum(map(plain.ncp, after.values())) - sum(map(plain.ncp, before.values()))
+            assert cost == pytest.approx(total, abs=1e-9)
+
+
+def test_some_groups_take_rows_instead_of_merging() -> None:
+    """Then the points of one split-off part are in two groups."""
+    table = microdata({"x": np.random.default_rng(2).integers(0, 10_000, 300)})
+    cloud, sets = prepared(table, 0)
+    rules = compile_rules(needs_of(KAnonymity(7), table), table)
+    assert rules is not None
+    index = split_cloud(cloud, sets, rules.least, 3)
+    parts = [ring(index, group) for group in alive(index)]
+    merge(cloud, sets, goal_of(rules, table.n_rows), index)
+    group_of = {place: group for group in alive(index) for place in ring(index, group)}
+    assert len(group_of) == len(cloud.weights)
+    assert any(len({group_of[place] for place in part}) > 1 for part in parts)
+
+
+def test_values_share_bits_in_a_large_set_only() -> None:
+    domain = BITS + 10
+    table = microdata({"word": [f"w{value:04}" for value in range(domain)]})
+    cloud, sets = prepared(table, 0)
+    index = split_cloud(cloud, sets, domain, 3)
+    assert index.loads.tolist() == [domain]
+    assert index.sides.penalties[0] == pytest.approx((BITS - 1) / (domain - 1))
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_ones(word: int) -> None:
+    assert count_ones(np.uint64(word)) == word.bit_count()
+
+
+@given(st.lists(st.integers(0, 99) | st.none(), max_size=60))
+def test_the_queue_is_a_heap(steps: list[int | None]) -> None:
+    heap, n, expected = np.zeros(60, np.int64), 0, list[int]()
+    for key in steps:
+        if key is not None:
+            n = put(heap, n, key)
+            heapq.heappush(expected, key)
+        elif expected:
+            assert heap[0] == heapq.heappop(expected)
+            n = drop(heap, n)
+        assert n == len(expected)
