@@ -1,0 +1,197 @@
+"""sfumato statdb: make a statistical database, ask it, change it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from sfumato.cli import show
+from sfumato.cli.results import FORMATS, print_result
+from sfumato.cli.statdb_admin import log, token
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Schema
+from sfumato.io.schema_files import read_schema
+from sfumato.io.tables import read
+from sfumato.statdb.database import StatDB
+from sfumato.statdb.store import require_absent
+
+
+class _Cohort(click.ParamType):  # type: ignore[type-arg]
+    """A number of groups, or all."""
+
+    name = "number or all"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | None:
+        if value == "all" or value is None:
+            return None
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number of groups nor all", param, ctx)
+
+
+@click.group()
+def statdb() -> None:
+    """A database that answers any number of counting questions with intervals.
+
+    \b
+    sfumato statdb create patients.csv -s schema.toml --m 5 -o patients.statdb
+    sfumato statdb query patients.statdb "SELECT disease, COUNT(*) FROM t GROUP BY disease"
+    """
+
+
+statdb.add_command(token)
+statdb.add_command(log)
+
+
+
+
+@statdb.command()
+@click.argument("source")
+@click.option(
+    "-s", "--schema", "schema_path", required=True, metavar="FILE", help="Schema file (TOML)."
+)
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder to write.")
+@click.option(
+    "--m", type=int, default=10, show_default=True, help="Every row hides among M sensitive values."
+)
+@click.option(
+    "--cohort",
+    type=_Cohort(),
+    default="8",
+    show_default=True,
+    help="Groups that are regrouped among each other. Fewer tell less, more make shorter "
+    "intervals; all: no limit, as in the paper.",
+)
+@click.option(
+    "--framework",
+    type=click.Choice(["anatomy", "generalization"]),
+    default="anatomy",
+    show_default=True,
+    help="anatomy: quasi-identifiers are known anyway; generalization: they are not shown.",
+)
+@click.option(
+    "--first",
+    type=click.Choice(["signatures", "anatomize"]),
+    default="signatures",
+    show_default=True,
+    help="How the first version is made; anatomize has longer intervals.",
+)
+@click.option("--query", metavar="SQL", help="Read the result of a query (files are table t).")
+@click.option(
+    "--missing",
+    multiple=True,
+    metavar="TEXT",
+    help="Text that stands for a missing value; may be repeated.",
+)
+@click.option("--seed", type=int, help="Repeatable; keep it secret, it tells everything.")
+def create(
+    source: str,
+    schema_path: str,
+    output: str,
+    query: str | None,
+    missing: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Make a database of SOURCE (a file or a database URL) in a new folder.
+
+    The folder is the secret: whoever reads it knows everything, and without it no earlier answer
+    can be given again. It is made for its owner only, and never replaced.
+    """
+    require_absent(output)
+    table = read(source, read_schema(schema_path), query=query, missing=missing)
+    made = StatDB.create(output, table, **options)
+    page = show.console()
+    rows = show.bold(f"{made.engine.n_rows:,}")
+    buckets = made.engine.stored.buckets.n_buckets
+    show.say(page, "Stored ", rows, f" rows in {buckets:,} buckets: {output}", wrap=False)
+    show.say(page, f"  promised: {made.engine.m}-invariance of {made.engine.sensitive}")
+    asked = shlex.join(["sfumato", "statdb", "query", output, "SELECT COUNT(*) FROM t"])
+    show.say(page, f"Ask it: {asked}", wrap=False)
+
+
+@statdb.command()
+@click.argument("folder")
+@click.argument("sql")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="How answers are printed; arrow is the IPC stream format.",
+)
+def query(folder: str, sql: str, form: str) -> None:
+    """Answer a SELECT about the database in FOLDER.
+
+    Every aggregate comes as an interval from lo to hi that contains the truth; the value before
+    it is an estimate. Asked again, or in other words, the answer is the same.
+    """
+    print_result(StatDB.open(folder).query(sql), form)
+
+
+@statdb.command()
+@click.argument("folder")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def info(folder: str, as_json: bool) -> None:
+    """Check the database in FOLDER and show what everybody may know of it."""
+    database = StatDB.open(folder)
+    known = database.info()
+    if as_json:
+        show.print_json(known)
+        return
+    facts = [(name, known[name]) for name in ("rows", "m", "framework", "generation")]
+    facts.insert(2, ("cohort", known["cohort"] or "all"))
+    columns = [(f"{name} (quasi)", size) for name, size in known["quasi"].items()]
+    columns += [(f"{name} (sensitive)", size) for name, size in known["sensitive"].items()]
+    page = show.console()
+    page.print(show.table("Database", ("fact", "value"), facts))
+    page.print(show.table("Public domains", ("column", "values"), columns))
+    own = [
+        ("buckets", database.engine.stored.buckets.n_buckets),
+        ("counterfeits", database.counterfeits),
+        ("bytes", database.engine.stored.nbytes),
+    ]
+    page.print(show.table("For you only", ("fact", "value"), own))
+
+
+@statdb.command()
+@click.argument("folder")
+@click.option("--insert", metavar="FILE", help="Rows to insert.")
+@click.option("--delete", metavar="FILE", help="Rows to delete, equal in all columns.")
+@click.option(
+    "--missing",
+    multiple=True,
+    metavar="TEXT",
+    help="Text that stands for a missing value; may be repeated.",
+)
+def apply(folder: str, insert: str | None, delete: str | None, missing: tuple[str, ...]) -> None:
+    """Insert and delete rows of the database in FOLDER, all of them or none.
+
+    Rows that stay keep their signatures: answers before and after together are m-invariant.
+    """
+    if insert is None and delete is None:
+        raise click.UsageError("say what to change: --insert FILE, --delete FILE")
+    database = StatDB.open(folder)
+    done = database.apply(_rows(database, insert, missing), _rows(database, delete, missing))
+    page = show.console()
+    show.say(
+        page,
+        f"{done.deleted:,} rows deleted, {done.inserted:,} inserted: {done.rows:,} rows, "
+        f"{done.counterfeits:,} counterfeits",
+    )
+
+
+def _rows(database: StatDB, source: str | None, missing: tuple[str, ...]) -> Microdata | None:
+    """Rows under the database's schema; identifiers need not be there."""
+    if source is None:
+        return None
+    schema = database.engine.schema
+    asked = Schema(
+        quasi=schema.quasi,
+        sensitive=schema.sensitive,
+        kinds={name: one.kind for name, one in schema.declarations.items() if one.kind},
+    )
+    return read(source, asked, missing=missing)

@@ -1,0 +1,213 @@
+"""sfumato statdb token, sfumato statdb log: who may ask a database, and what was asked."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO, Any, get_args
+
+import click
+from rich.text import Text
+
+from sfumato.cli import show
+from sfumato.errors import OutputExists
+from sfumato.statdb.ledger import Ledger
+from sfumato.statdb.log_checks import Check, check_log
+from sfumato.statdb.log_records import ENTRY_FIELDS, Record
+from sfumato.statdb.tokens import Role, Tokens
+
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_COMPUTED = ("=", "+", "-", "@", "\t", "\r")
+
+
+class _Life(click.ParamType):  # type: ignore[type-arg]
+    """So many hours, days or weeks, or never."""
+
+    name = "90d, 12h, 4w or never"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> timedelta | None:
+        if value == "never" or value is None:
+            return None
+        match = re.fullmatch(r"([0-9]{1,6})([hdw])", str(value))
+        if match is None:
+            self.fail(f"{value!r} is no time from now: 90d, 12h, 4w or never", param, ctx)
+        return int(match[1]) * _UNITS[match[2]]
+
+
+@click.group()
+def token() -> None:
+    """Who may ask a database through a server: make, list and revoke tokens."""
+
+
+@token.command("create")
+@click.argument("folder")
+@click.option("--name", required=True, help="Whose token it is; shown in lists.")
+@click.option(
+    "--role",
+    type=click.Choice(get_args(Role)),
+    default="analyst",
+    show_default=True,
+    help="analyst: asks; auditor: also reads the log; owner: also lists tokens.",
+)
+@click.option(
+    "--expires", type=_Life(), default="90d", show_default=True, help="When it stops working."
+)
+def create_token(folder: str, name: str, role: Role, expires: timedelta | None) -> None:
+    """Make a token for the database in FOLDER.
+
+    The secret is printed once, alone on standard output; the database keeps a hash of it only.
+    """
+    with Tokens.open(folder) as tokens:
+        made, secret = tokens.create(name, role, expires)
+    until = "never expires" if made.expires is None else f"expires {_minute(made.expires)}"
+    said = f"Token {made.id} for {name!r} ({role}) {until}. It cannot be shown again; to end it:"
+    command = shlex.join(["sfumato", "statdb", "token", "revoke", folder, made.id])
+    click.echo(f"{said}\n  {command}", err=True)
+    click.echo(secret)
+
+
+@token.command("list")
+@click.argument("folder")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def list_tokens(folder: str, as_json: bool) -> None:
+    """List the tokens of the database in FOLDER, also those that expired or were revoked."""
+    with Tokens.open(folder) as tokens:
+        found = tokens.all()
+    if as_json:
+        show.print_json([one.to_dict() for one in found])
+        return
+    page = show.console()
+    if not found:
+        show.say(page, "There are no tokens.")
+        return
+    lines = [
+        (one.id, one.name, one.role, one.state, _minute(one.created), _minute(one.expires))
+        for one in found
+    ]
+    columns = ("id", "name", "role", "state", "created", "expires")
+    page.print(show.table("Tokens", columns, lines))
+
+
+@token.command("revoke")
+@click.argument("folder")
+@click.argument("token_id", metavar="ID")
+def revoke_token(folder: str, token_id: str) -> None:
+    """End the token ID of the database in FOLDER, at once and for good."""
+    with Tokens.open(folder) as tokens:
+        ended = tokens.revoke(token_id)
+    page = show.console()
+    show.say(page, f"Token {ended.id} for {ended.name!r} is revoked.")
+
+
+@click.group()
+def log() -> None:
+    """What was asked of a database through a server, and what was answered."""
+
+
+@log.command("export")
+@click.argument("folder")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv"]),
+    default="jsonl",
+    show_default=True,
+    help="jsonl is exact; csv is for spreadsheets, an apostrophe stands before what they would "
+    "compute.",
+)
+@click.option("-o", "--output", metavar="FILE", help="File to write instead of standard output.")
+def export_log(folder: str, form: str, output: str | None) -> None:
+    """Write all records of the log of the database in FOLDER."""
+    with Ledger.open(folder, read_only=True) as ledger, _target(output) as file:
+        if form == "csv":
+            _write_csv(file, ledger.records())
+        else:
+            for record in ledger.records():
+                file.write(json.dumps(record.to_dict()) + "\n")
+
+
+@log.command("verify")
+@click.argument("folder")
+@click.option("--head", metavar="DIGEST", help="A digest noted earlier, which must be in the log.")
+@click.option(
+    "--versions",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Make and check the versions behind so many questions.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
+def verify_log(folder: str, head: str | None, versions: int, as_json: bool) -> int:
+    """Check the log of the database in FOLDER: its chain, and its answers against the store.
+
+    Exits with 1 when something is wrong. Note the head that it prints in another place: only with
+    --head can it find that records were cut off at the end.
+    """
+    if head is not None and not re.fullmatch(r"\s*[0-9a-fA-F]{64}\s*", head):
+        raise click.UsageError("--head is a digest of 64 hexadecimal digits, as verify prints it")
+    found = check_log(folder, head=head, versions=versions)
+    if as_json:
+        show.print_json(found.to_dict())
+    else:
+        _print(found)
+    return 0 if found.ok else 1
+
+
+def _print(found: Check) -> None:
+    page = show.console()
+    first, *_ = found.lines()
+    show.say(page, first, wrap=False)
+    for one in found.statements:
+        mark = Text("kept  ", "green") if one.kept else Text("BROKEN", "red")
+        show.say(page, "  ", mark, f" {one.statement}")
+        if one.detail:
+            show.say(page, f"         {one.detail}")
+    for note in found.notes:
+        show.say(page, note)
+
+
+def _minute(time: datetime | None) -> str:
+    return "never" if time is None else f"{time:%Y-%m-%d %H:%M} UTC"
+
+
+@contextmanager
+def _target(output: str | None) -> Iterator[IO[str]]:
+    """Standard output, or a new file for its owner only, which is there when it is whole."""
+    if output is None:
+        yield sys.stdout
+        return
+    path = Path(output)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    if os.path.lexists(path):
+        raise OutputExists(f"{path} exists; choose another file", path=path)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.rename(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def _write_csv(file: IO[str], records: Iterable[Record]) -> None:
+    names = ("number", "time", *ENTRY_FIELDS, "previous", "digest")
+    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerow({name: _cell(value) for name, value in record.to_dict().items()})
+
+
+def _cell(value: Any) -> Any:
+    """Questions come from anybody, and must not become formulas of who opens the file."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_COMPUTED) else value

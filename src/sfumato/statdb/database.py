@@ -1,0 +1,163 @@
+"""StatDB: the engine with a store, so that a restart or a second server gives the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.answer import Answer, CountAnswers, Result
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.query import Query
+from sfumato.core.randomness import Randomness
+from sfumato.errors import StoreError
+from sfumato.statdb.engine import Engine, Framework
+from sfumato.statdb.first_version import First
+from sfumato.statdb.public_domains import restored_attributes, restored_schema, stated_schema
+from sfumato.statdb.store import (
+    Contents,
+    changing,
+    create_store,
+    open_store,
+    replace_state,
+    require_absent,
+)
+from sfumato.statdb.stored import Stored
+from sfumato.statdb.updates import Update, updated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StatDB:
+    """A statistical database: any number of questions, each answered by an interval.
+
+    The interval contains the truth. It is that of a version of the table made for the question;
+    all versions together are m-invariant. ``generation`` counts how often rows were changed, and
+    ``counterfeits`` the values of groups that belong to nobody since.
+    """
+
+    path: Path
+    engine: Engine
+    generation: int
+    counterfeits: int
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        table: Microdata,
+        *,
+        m: int = 10,
+        cohort: int | None = 8,
+        framework: Framework = "anatomy",
+        first: First | Partition = "signatures",
+        seed: int | None = None,
+    ) -> StatDB:
+        """Make a database of a table with one sensitive column, and store it in a new folder.
+
+        Every row hides among ``m`` sensitive values. Rows are regrouped inside ``cohort`` groups:
+        fewer keep more to themselves, more make shorter intervals, None is the paper's whole
+        bucket. ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known
+        anyway; "generalization" does not show them, and has longer intervals. A ``seed`` makes the
+        database repeatable, and whoever knows it and the table knows everything.
+        """
+        require_absent(path)
+        engine = Engine.create(
+            table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
+        )
+        create_store(path, _contents(engine, counterfeits=0))
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> StatDB:
+        """Open the folder of a database."""
+        contents, generation = open_store(path)
+        try:
+            return cls(
+                Path(path), _engine(contents), generation, int(contents.facts["counterfeits"])
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(f"{path} is damaged: {error!r}", path=Path(path)) from error
+
+    def count(self, where: str | Query = "") -> Answer:
+        """How many rows satisfy a condition."""
+        return self.engine.count(where)
+
+    def query(self, query: str | Query) -> Result:
+        """Answer ``SELECT ... FROM t [WHERE ...] [GROUP BY ...]``; empty groups are included."""
+        return self.engine.query(query)
+
+    def counts(self, queries: Iterable[str | Query]) -> CountAnswers:
+        """How many rows satisfy each query of a workload, as arrays."""
+        return self.engine.counts(queries)
+
+    def version(self, where: str | Query = "") -> Partition:
+        """The version behind an answer, for the owner: a partition of the rows of ``table()``."""
+        return self.engine.version(where)
+
+    def table(self) -> Microdata:
+        """The rows as they are stored, for the owner."""
+        return self.engine.table()
+
+    def apply(
+        self,
+        inserted: Microdata | None = None,
+        deleted: Microdata | None = None,
+        *,
+        seed: int | None = None,
+    ) -> Update:
+        """Insert and delete rows; the rows that stay keep their signatures.
+
+        The database has no identifiers, so a row is deleted by its values: for each row of
+        ``deleted`` one that is equal on all columns. Where a group loses a value, a counterfeit
+        takes its place. The database on disk changes at once or not at all; this object goes on
+        showing what it was opened with: open it again.
+        """
+        with changing(self.path):
+            now = StatDB.open(self.path)
+            engine, update = updated(now.engine, inserted, deleted, Randomness(seed))
+            replace_state(self.path, _contents(engine, update.counterfeits))
+        return update
+
+    def info(self) -> dict[str, Any]:
+        """What everybody may know: sizes, parameters, public domains by size."""
+        engine = self.engine
+        return {
+            "rows": engine.n_rows,
+            "m": engine.m,
+            "cohort": engine.cohort,
+            "framework": engine.framework,
+            "generation": self.generation,
+            "quasi": {name: engine.attributes[name].size for name in engine.schema.quasi},
+            "sensitive": {engine.sensitive: engine.attributes[engine.sensitive].size},
+        }
+
+    def __repr__(self) -> str:
+        """Path and sizes."""
+        return f"StatDB({str(self.path)!r}, {self.engine.n_rows:,} rows, m={self.engine.m})"
+
+
+def _contents(engine: Engine, counterfeits: int) -> Contents:
+    facts = {
+        "m": engine.m,
+        "cohort": engine.cohort,
+        "framework": engine.framework,
+        "counterfeits": counterfeits,
+        "schema": stated_schema(engine.schema, engine.attributes),
+    }
+    domains = {name: one.values for name, one in engine.attributes.items()}
+    return Contents(facts, engine.stored.named(), domains)
+
+
+def _engine(contents: Contents) -> Engine:
+    facts = contents.facts
+    attributes = restored_attributes(facts["schema"], contents.domains)
+    return Engine(
+        schema=restored_schema(facts["schema"], attributes),
+        attributes=attributes,
+        m=int(facts["m"]),
+        cohort=facts["cohort"],
+        framework=facts["framework"],
+        stored=Stored.of_named(contents.arrays),
+    )

@@ -1,0 +1,85 @@
+"""Attributes and schema as a store's header describes them; the values stand in files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.schema import Declaration, Schema
+from sfumato.core.taxonomy import Taxonomy
+
+
+def stated_schema(schema: Schema, attributes: Mapping[str, Attribute]) -> dict[str, Any]:
+    """Roles by name, and what is known of every attribute beside its values."""
+    return {
+        "identifiers": list(schema.identifiers),
+        "quasi": list(schema.quasi),
+        "sensitive": list(schema.sensitive),
+        "insensitive": list(schema.insensitive),
+        "attributes": {
+            name: {
+                "kind": str(attribute.kind),
+                "ordered": attribute.ordered,
+                "has_missing": attribute.has_missing,
+                "declared": _is_declared(schema, name),
+                "taxonomy": attribute.taxonomy and attribute.taxonomy.to_nested(),
+            }
+            for name, attribute in attributes.items()
+        },
+    }
+
+
+def restored_attributes(
+    stated: Mapping[str, Any], domains: Mapping[str, pa.Array]
+) -> dict[str, Attribute]:
+    """The attributes that were stated so."""
+    return {
+        name: Attribute(
+            name=name,
+            kind=Kind(one["kind"]),
+            values=domains[name],
+            ordered=bool(one["ordered"]),
+            has_missing=bool(one["has_missing"]),
+            taxonomy=_tree(one["taxonomy"], domains[name]),
+        )
+        for name, one in stated["attributes"].items()
+    }
+
+
+def restored_schema(stated: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Schema:
+    """The schema that was stated so: what was declared is declared with the domain's values."""
+    orders, kinds = {}, {}
+    for name, attribute in attributes.items():
+        if attribute.taxonomy is not None:
+            continue
+        if stated["attributes"][name]["declared"]:
+            orders[name] = attribute.values.to_pylist()
+        else:
+            kinds[name] = attribute.kind
+    return Schema(
+        identifiers=stated["identifiers"],
+        quasi=stated["quasi"],
+        sensitive=stated["sensitive"],
+        insensitive=stated["insensitive"],
+        kinds=kinds,
+        orders=orders,
+        taxonomies={
+            name: attribute.taxonomy
+            for name, attribute in attributes.items()
+            if attribute.taxonomy is not None
+        },
+    )
+
+
+def _is_declared(schema: Schema, name: str) -> bool:
+    """Whether the domain was given beforehand, so that no row can bring another value."""
+    declared = schema.declarations.get(name, Declaration())
+    return declared.order is not None or declared.bins is not None or name in schema.taxonomies
+
+
+def _tree(stated: Mapping[str, Any] | None, values: pa.Array) -> Taxonomy | None:
+    # leaves come back from JSON as texts; labels and domain must agree on what a value is
+    return None if stated is None else Taxonomy.from_nested(stated).with_leaves(values.to_pylist())
