@@ -8,8 +8,10 @@ medians per question in turns; DuckDB reads an in-memory table of the same rows.
 from __future__ import annotations
 
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,8 @@ def run(folder: Path | None) -> Iterator[Line]:
     }
     yield from _times(table, rows, queries, engines, boxes, said)
     yield from _creation(table, engines[None], said)
+    yield from _store(table, said)
+    yield from _panel(folder)
     yield from _lengths(table, queries, engines, boxes, said)
     del engines, boxes
     yield from _growth(folder)
@@ -181,6 +185,73 @@ def _creation(table: sf.Microdata, engine: Engine, said: str) -> Iterator[Line]:
     detail = f"coded table {coded / 2**20:.1f} MiB"
     yield Line("index over the coded table", index / coded, 3.0, "x", detail)
     yield Line("memory of a database over it", engine.stored.nbytes / coded, 4.0, "x", detail)
+
+
+def _store(table: sf.Microdata, said: str) -> Iterator[Line]:
+    """A database on disk: made, opened, and its answers afterwards."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "sal.statdb"
+        start = time.perf_counter()
+        sf.StatDB.create(path, table, m=M, seed=0)
+        yield Line("create on disk, by the clock", time.perf_counter() - start, 3.0, "s", said)
+        size = sum(entry.stat().st_size for entry in path.rglob("*") if entry.is_file())
+        opened = seconds(lambda: sf.StatDB.open(path))
+        detail = f"{size / 2**20:.1f} MiB, checksums included"
+        yield Line("open, by the clock", opened, 0.2, "s", detail)
+
+
+def _panel(folder: Path | None) -> Iterator[Line]:
+    """Quarters of the panel as insertions and deletions; without it, a table with some turnover."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "panel.statdb"
+        quarters, source = _quarters(folder)
+        sf.StatDB.create(path, _microdata(quarters[0].select([*QUASI, SALARY])), m=M, seed=0)
+        for number, (before, after) in enumerate(pairwise(quarters), 2):
+            came, went = _difference(after, before), _difference(before, after)
+            start = time.process_time()
+            done = sf.StatDB.open(path).apply(_microdata(came), _microdata(went), seed=0)
+            spent = time.process_time() - start
+            db, truth = sf.StatDB.open(path), _microdata(after.select([*QUASI, SALARY]))
+            queries = sf.dynamic_workload(truth, queries=FEW, seed=number)
+            found, exact = db.counts(queries), truth.counts(queries).lo
+            missed = int(((exact < found.lo) | (exact > found.hi)).sum())
+            detail = (
+                f"{source}: {done.deleted:,} rows deleted, {done.inserted:,} inserted, "
+                f"{done.counterfeits:,} counterfeits in {done.rows:,} rows; {missed} truths missed"
+            )
+            yield Line(f"apply quarter {number}, processor time", spent, float("inf"), "s", detail)
+
+
+def _quarters(folder: Path | None) -> tuple[list[pa.Table], str]:
+    """The rows of four quarters in a row, with who they are about."""
+    path = folder / "eph_2004_2015.parquet" if folder else None
+    if path is None or not path.is_file():
+        rows, source = salaries(None, 20_000)
+        people = rows.append_column("person", pa.array(np.arange(len(rows))))
+        return [people.slice(2_000 * part, 12_000) for part in range(4)], source
+    names = ", ".join([*QUASI, SALARY])
+    complete = " AND ".join(f"{name} IS NOT NULL" for name in (*QUASI, SALARY))
+    with duckdb.connect() as connection:
+        listed = connection.execute(
+            f"SELECT DISTINCT quarter FROM '{path}' ORDER BY quarter LIMIT 4"
+        ).fetchall()
+        return [
+            connection.sql(
+                f"SELECT {names}, household_id || '-' || person_no AS person FROM '{path}' "
+                f"WHERE quarter = ? AND {complete}",
+                params=[quarter],
+            ).to_arrow_table()
+            for (quarter,) in listed
+        ], "eph_2004_2015"
+
+
+def _difference(rows: pa.Table, others: pa.Table) -> pa.Table:  # noqa: ARG001 (found by name)
+    """Rows that are not, with the same person and values, among the others."""
+    names = ", ".join([*QUASI, SALARY])
+    with duckdb.connect() as connection:
+        return connection.sql(
+            f"SELECT {names} FROM (FROM rows EXCEPT ALL FROM others)"
+        ).to_arrow_table()
 
 
 def _lengths(
