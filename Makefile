@@ -16,7 +16,7 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header -
 	--python-version 3.11 $(LOCK_ARGS) pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench fuzz reproduce lock build clean
+.PHONY: help demo test browser lint types format bench fuzz reproduce lock build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -25,9 +25,16 @@ help: ## Print this list
 demo: $(VENV)/.runtime ## Publish and verify a small table in the terminal
 	@$(BIN)/sfumato demo
 
-test: lint types ## Lint, type check, then run every test
+test: lint types browser ## Lint, type check, then run every test
 	@echo "pytest"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+
+browser: ## Install Chromium for the tests of the web page, if it is missing and apt can
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "installing chromium"; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+		else echo "no chromium: the tests of the web page will be skipped"; fi
 
 lint: $(VENV)/.dev ## Check style and formatting with ruff
 	@echo "ruff check, ruff format --check"

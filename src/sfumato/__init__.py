@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.audits.inspection import assess, guess_schema, profile
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.verify import verify
+    from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
     from sfumato.core.attribute import Attribute
     from sfumato.core.boxes import Boxes
@@ -104,6 +105,7 @@ _HOMES = {
     "audits.inspection": ("assess", "guess_schema", "profile"),
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.verify": ("verify",),
+    "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
     "core.attribute": ("Attribute",),
     "core.boxes": ("Boxes",),
@@ -207,6 +209,7 @@ __all__ = [
     "belief",
     "between",
     "compare",
+    "connect",
     "date_taxonomy",
     "discernibility",
     "dynamic_workload",

@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 
 PUBLIC = [
-    "StatDB", "TopDown", "JoinRisk", "edge_attack", "join_risk",
+    "connect", "StatDB", "TopDown", "JoinRisk", "edge_attack", "join_risk",
     "Direct", "Refinement", "Joined", "join", "KJoinAnonymity", "JoinRelease", "publish_join",
     "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
     "at_most", "between", "compare", "matching", "one_of", "Evaluation", "evaluate",

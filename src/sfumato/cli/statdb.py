@@ -10,6 +10,7 @@ import click
 from sfumato.cli import show
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.statdb_admin import log, token
+from sfumato.cli.statdb_serve import serve
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
 from sfumato.io.schema_files import read_schema
@@ -46,6 +47,7 @@ statdb.add_command(token)
 statdb.add_command(log)
 
 
+statdb.add_command(serve)
 
 
 @statdb.command()

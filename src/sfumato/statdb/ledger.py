@@ -33,6 +33,7 @@ from sfumato.statdb.log_records import (
     ENTRY_FIELDS,
     Entry,
     Head,
+    Kind,
     Record,
     chained,
     digest_of,
@@ -45,6 +46,8 @@ from sfumato.statdb.sqlite_files import (
     open_to_read,
     require_folder,
 )
+
+__all__ = ["Entry", "Head", "Kind", "Ledger", "Record", "Verified"]
 
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"

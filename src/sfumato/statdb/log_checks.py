@@ -116,8 +116,8 @@ def check_log(
     notes = [*reading.notes(), *([unread] if unread else [])]
     if head is None:
         notes.append(
-            "Records cut off at the end cannot be missed from here: note the head elsewhere now "
-            "and then, and give it at the next check."
+            "Whether records were cut off at the end cannot be seen from here: note the head "
+            "elsewhere now and then, and give it at the next check."
         )
     return Check(Path(folder), end.number, end, statements, tuple(notes))
 

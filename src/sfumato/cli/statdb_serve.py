@@ -1,0 +1,96 @@
+"""sfumato statdb serve: put databases behind HTTP."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import click
+
+from sfumato.cli import show
+from sfumato.server.limits import Limits
+from sfumato.server.logs import Log
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_USUAL = {one.name: one.default for one in fields(Limits)}
+
+
+def _limit(name: str, text: str) -> Callable[[_Function], _Function]:
+    usual = _USUAL[name]
+    kind = click.FloatRange if isinstance(usual, float) else click.IntRange
+    return click.option(
+        f"--limit-{name}", name, type=kind(0, min_open=True), default=usual, show_default=True,
+        help=text,
+    )  # fmt: skip
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, metavar="FOLDER...")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option("--require-tokens", is_flag=True, help="Ask for tokens on loopback addresses, too.")
+@_limit("rate", "Questions a second in the long run, per token.")
+@_limit("burst", "Questions at once after a pause, per token; a batch of n counts as n.")
+@_limit("concurrency", "Requests at once, per token.")
+@_limit("together", "Requests at once, of all tokens.")
+@_limit("body", "Longest body of a request, in bytes.")
+@_limit("batch", "Most questions in a batch.")
+@_limit("groups", "Most groups of a GROUP BY.")
+@_limit("seconds", "Longest time for the questions of a request.")
+@click.option("--get", "path", metavar="PATH", help="Print what GET PATH answers, and stop.")
+def serve(
+    folders: tuple[str, ...],
+    host: str,
+    port: int,
+    require_tokens: bool,
+    path: str | None,
+    **limits: Any,
+) -> int:
+    """Answer questions about the databases in FOLDER... over HTTP, and show a page to ask them.
+
+    Only this machine can reach the usual address. On any other, every database needs a token:
+    sfumato statdb token create FOLDER --name NAME.
+
+    \b
+    sfumato statdb serve patients.statdb
+    sfumato statdb serve patients.statdb --get "/v1/query?sql=SELECT COUNT(*) FROM t"
+    """
+    from sfumato.server.serving import address_of, create_app, listen, run
+
+    log = None if path is None else Log(io.StringIO())
+    app = create_app(
+        folders, host=host, require_tokens=require_tokens, limits=Limits(**limits), log=log
+    )
+    if path is not None:
+        return _get(app, path)
+    try:
+        sock = listen(host, port)
+    except BaseException:
+        app.service.close()
+        raise
+    url = address_of(sock)
+    names = ", ".join(app.service.databases)
+    page = show.console()
+    show.say(page, "Serving ", show.bold(names), f" on {url}", wrap=False)
+    show.say(page, "Ask there, or stop with Ctrl-C.")
+    app.service.log.write("start", url=url, databases=len(app.service.databases))
+    run(app, sock)
+    app.service.log.write("stop")
+    return 0
+
+
+def _get(app: Any, path: str) -> int:
+    """Ask without a server, in Datasette's manner; the ledger is written all the same."""
+    from sfumato.server.asking_once import get
+
+    reply = get(app, path)
+    click.echo(reply.body, nl=reply.media.startswith("application/json"))
+    return 0 if reply.status < 400 else 2

@@ -1,0 +1,161 @@
+"""Who may do what: one table, and everything that is not in it is denied.
+
+A token belongs to one database. On a loopback address a database without tokens lets everybody on
+the machine ask, as an analyst; one token that was ever made for it ends that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from sfumato.server.databases import Served
+from sfumato.server.errors import ApiError
+from sfumato.server.exchange import Call
+from sfumato.server.headers import is_direct
+from sfumato.statdb.tokens import Role
+
+_ALL: frozenset[Role] = frozenset(get_args(Role))
+_INSIDERS: frozenset[Role] = frozenset(("auditor", "owner"))
+
+# what needs no token: nothing in it depends on rows or on who asked
+PUBLIC = frozenset({"page", "about", "static", "health", "ready", "openapi"})
+# routes by name (routes.py), and the roles they are for
+ALLOWED: Mapping[str, frozenset[Role]] = {
+    "databases": _ALL,
+    "schema": _ALL,
+    "query": _ALL,
+    "ask": _ALL,
+    "explain": _ALL,
+    "ledger": _INSIDERS,
+    "metrics": _INSIDERS,
+    "tokens": frozenset(("owner",)),
+}
+LOCAL = "local"
+MOMENT = 0.05  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Who asks, and of which database."""
+
+    served: Served
+    who: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The rules of one server; whom it has let in it knows for a moment.
+
+    So a token that is revoked stops working within that moment, and many requests in a row look it
+    up once.
+    """
+
+    databases: Mapping[str, Served]
+    loopback: bool
+    require_tokens: bool
+    _recent: dict[str | None, tuple[float, list[Grant]]] = field(default_factory=dict)
+
+    def grants(self, call: Call) -> list[Grant]:
+        """All databases that a request may use, whatever it wants there; at least one."""
+        secret = _secret(call)
+        if secret is None and not self.is_open(call):
+            raise _unauthorized(known=False)
+        now = time.monotonic()
+        until, found = self._recent.get(secret, (0.0, []))
+        if now >= until:
+            found = self._granted(secret)
+            self._recent[secret] = (now + MOMENT, found)
+        call.who = found[0].who
+        return found
+
+    def _granted(self, secret: str | None) -> list[Grant]:
+        if secret is None:
+            found = [
+                Grant(one, LOCAL, "analyst")
+                for one in self.databases.values()
+                if not one.tokens.in_use
+            ]
+        else:
+            found = [
+                Grant(served, token.id, token.role)
+                for served in self.databases.values()
+                if (token := served.tokens.verify(secret)) is not None
+            ]
+        if not found:
+            self._recent.pop(secret, None)
+            raise _unauthorized(known=secret is not None)
+        return found
+
+    def is_local(self, call: Call) -> bool:
+        """Whether a request comes from this machine, and nobody else's errand."""
+        return self.loopback and is_direct(call.headers)
+
+    def is_open(self, call: Call) -> bool:
+        """Whether a request may go without a token, as far as it is about the whole server."""
+        return (
+            not self.require_tokens and b"authorization" not in call.headers and self.is_local(call)
+        )
+
+
+def chosen(grants: Sequence[Grant], route: str, database: str | None) -> Grant:
+    """The one database that a request is about, if its role allows the route."""
+    if database is not None:
+        grants = [grant for grant in grants if grant.served.name == database]
+        if not grants:
+            raise ApiError(
+                "unknown_database",
+                "there is no such database, or none for this token",
+                "GET /v1/databases lists those that you may ask",
+            )
+    if len(grants) > 1:
+        raise ApiError(
+            "invalid_request",
+            "several databases are served here, and none is named",
+            "name one as database; GET /v1/databases lists them",
+        )
+    return anywhere(grants, route)
+
+
+def anywhere(grants: Sequence[Grant], route: str) -> Grant:
+    """A database whose role allows a route."""
+    for grant in grants:
+        if grant.role in ALLOWED.get(route, ()):
+            return grant
+    raise Denied(grants[0])
+
+
+class Denied(ApiError):
+    """Somebody known wants what is not for them; the ledger will say so."""
+
+    def __init__(self, grant: Grant) -> None:
+        super().__init__(
+            "forbidden",
+            f"tokens of the role {grant.role} may not do this",
+            "ask the owner of the database for a token of another role",
+        )
+        self.grant = grant
+
+
+def _secret(call: Call) -> str | None:
+    stated = call.headers.get(b"authorization")
+    if stated is None:
+        return None
+    kind, _, secret = stated.decode("latin-1").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" else ""
+
+
+def _unauthorized(*, known: bool) -> ApiError:
+    message = (
+        "the token is unknown, expired or revoked" if known else "this server asks for a token"
+    )
+    return ApiError(
+        "unauthorized",
+        message,
+        "send Authorization: Bearer sfu_...; the owner of the database makes tokens with: "
+        "sfumato statdb token create",
+        headers=(("WWW-Authenticate", 'Bearer realm="sfumato"'),),
+    )

@@ -1,0 +1,155 @@
+"""From a question to the bytes of its answer, which are made once and remembered."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from datetime import time as time_of_day
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.csv
+
+from sfumato.core.answer import Answer, Result
+from sfumato.core.query import COUNT
+from sfumato.server.databases import State
+from sfumato.server.exchange import JSON, to_json
+from sfumato.server.questions import Asked, Question, Rowless, Timed, understood
+from sfumato.server.wording import sentence
+from sfumato.statdb import asking
+
+Form: TypeAlias = Literal["json", "csv", "arrow"]
+MEDIA: Mapping[Form, str] = {
+    "json": JSON,
+    "csv": "text/csv; charset=utf-8",
+    "arrow": "application/vnd.apache.arrow.stream",
+}
+_OVERHEAD = 2_000  # bytes of an answer besides its texts, roughly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answered:
+    """An answer, and its texts: ``content`` for the client, ``logged`` for the ledger."""
+
+    question: Question
+    result: Result
+    content: bytes
+    logged: str
+    metadata: Mapping[str, str]
+    tables: dict[Form, bytes] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes."""
+        return 4 * len(self.content) + _OVERHEAD
+
+    def table(self, form: Form) -> bytes:
+        """The answer as CSV or Arrow."""
+        if form not in self.tables:
+            self.tables[form] = _csv(self.result) if form == "csv" else self._arrow()
+        return self.tables[form]
+
+    def _arrow(self) -> bytes:
+        # what the columns do not show stands beside them, the client reads it there
+        marks = [[one.nullable for one in line] for line in self.result.answers]
+        told = {**self.metadata, "nullable": json.dumps(marks)}
+        table = self.result.table.replace_schema_metadata(told)
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        return sink.getvalue()
+
+
+def remembered(state: State, asked: Asked) -> Answered | None:
+    """The answer to a question that was asked before in the same words."""
+    key = state.texts.get(asked)
+    return None if key is None else state.answers.get(key)
+
+
+def read(state: State, asked: Asked, most_groups: int) -> Question:
+    """The canonical form of a question."""
+    return understood(state.engine, asked, most_groups)
+
+
+def answer(state: State, question: Question, until: float) -> Answered:
+    """Ask the engine; called in a thread of the pool."""
+    result = asking.answer(Timed(state.engine, until), question.query)
+    rows = to_json(_rows(result))
+    stated: dict[str, Any] = {
+        "canonical": question.sql,
+        "by": result.by,
+        "aggregates": result.names,
+    }
+    if question.query.select == (COUNT,) and not result.by:
+        stated["sentence"] = sentence(result.answer, question.query, state.rows)
+    content = to_json(stated)[1:-1] + b',"rows":' + rows
+    metadata = {
+        name: str(value) for name, value in {**state.facts, "canonical": question.sql}.items()
+    }
+    return Answered(question, result, content, rows.decode(), metadata)
+
+
+def remember(state: State, asked: Asked, answered: Answered) -> None:
+    """Keep an answer, by its meaning and by its words."""
+    key = answered.question.key
+    state.answers.put(key, answered, answered.size)
+    if len(asked.text) < 4_096:
+        state.texts.put(asked, key, len(asked.text) + 500)
+
+
+def explain(state: State, asked: Asked, most_groups: int) -> dict[str, Any]:
+    """What would be answered, or a refusal; no row is read."""
+    question = read(state, asked, most_groups)
+    result = asking.answer(Rowless(state.engine), question.query)
+    return {
+        "answerable": True,
+        "canonical": question.sql,
+        "by": result.by,
+        "aggregates": result.names,
+        "groups": len(result),
+        "uses": question.uses,
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: dates in ISO form, durations in seconds."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, date | time_of_day):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _rows(result: Result) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": {name: plain(value) for name, value in zip(result.by, key, strict=True)},
+            "answers": {
+                name: _answer(one) for name, one in zip(result.names, answers, strict=True)
+            },
+        }
+        for key, answers in zip(result.keys, result.answers, strict=True)
+    ]
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "lo": plain(answer.lo),
+        "hi": plain(answer.hi),
+        "estimate": plain(answer.estimate),
+        "width": plain(answer.width),
+        "nullable": answer.nullable,
+    }
+
+
+def _csv(result: Result) -> bytes:
+    sink = io.BytesIO()
+    pyarrow.csv.write_csv(result.table, sink)
+    return sink.getvalue()

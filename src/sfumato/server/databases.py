@@ -1,0 +1,163 @@
+"""The databases that are served: opened, watched, and swapped when ``apply`` has changed one.
+
+A request takes the state that holds when it begins, and keeps it to its end: what it has mapped
+stays readable after the swap. Answers are remembered by state, so by generation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import ParameterError
+from sfumato.server.caching import Cache
+from sfumato.server.exchange import to_json
+from sfumato.server.ledgering import Ledgering
+from sfumato.server.wording import short_guarantee
+from sfumato.statdb.database import StatDB
+from sfumato.statdb.engine import Engine
+from sfumato.statdb.store import HEADER
+from sfumato.statdb.tokens import Tokens
+
+if TYPE_CHECKING:
+    from sfumato.server.answering import Answered
+
+_CACHE = 2**26  # bytes of answers remembered per database
+_TEXTS = 2**23
+_PERIOD = 0.25  # seconds between looks at the headers
+_PAUSE = 5.0  # seconds before a damaged database is tried again
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """One generation of a database, and what was answered from it.
+
+    ``facts`` stand around every answer, ``head`` is their JSON without the braces.
+    """
+
+    statdb: StatDB
+    stamp: tuple[int, int, int]
+    rows: int
+    facts: Mapping[str, Any]
+    head: bytes
+    answers: Cache[Answered]
+    texts: Cache[Any]
+
+    @property
+    def engine(self) -> Engine:
+        """What answers."""
+        return self.statdb.engine
+
+    @property
+    def generation(self) -> int:
+        """How often rows were changed."""
+        return self.statdb.generation
+
+
+class Served:
+    """A database under the name it is served by."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.folder = folder
+        self.state = _opened(name, folder)
+        self.tokens = Tokens.open(folder)
+        self.ledger = Ledgering(folder)
+        self.damaged = False
+        self._next_try = 0.0
+
+    def changed(self) -> bool:
+        """Whether the header on disk is another one than the state's, and worth a try."""
+        if self.damaged and time.monotonic() < self._next_try:
+            return False
+        try:
+            return _stamp(self.folder) != self.state.stamp
+        except OSError:
+            return True
+
+    def reload(self) -> None:
+        """Open the folder again; what is served stays if that fails."""
+        try:
+            self.state = _opened(self.name, self.folder)
+            self.damaged = False
+        except Exception:
+            # whatever it is, it must not end the watch; /ready tells of it
+            self.damaged = True
+            self._next_try = time.monotonic() + _PAUSE
+
+    def problem(self) -> str | None:
+        """Why it does not answer, or soon will not: a word for /ready."""
+        if self.damaged:
+            return "database_damaged"
+        return None if self.ledger.writable() else "ledger_unavailable"
+
+    def close(self) -> None:
+        """Commit what waits, and let go of the files."""
+        self.ledger.close()
+        self.tokens.close()
+
+
+def open_all(folders: Iterable[str | Path]) -> dict[str, Served]:
+    """Open databases under the names of their folders, without the ending .statdb."""
+    found: dict[str, Served] = {}
+    try:
+        for folder in map(Path, folders):
+            name = folder.resolve().name.removesuffix(".statdb")
+            if name in found:
+                raise ParameterError(
+                    f"two databases would be called {name!r}; rename a folder", parameter="folder"
+                )
+            found[name] = Served(name, folder)
+    except BaseException:
+        for served in found.values():
+            served.close()
+        raise
+    return found
+
+
+async def watch(
+    databases: Mapping[str, Served], pool: Executor, tell: Callable[[Served], None]
+) -> None:
+    """Look at the headers for ever; ``tell`` of each attempt to reload."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(_PERIOD)
+        for served in databases.values():
+            if served.changed():
+                await loop.run_in_executor(pool, served.reload)
+                tell(served)
+
+
+def _opened(name: str, folder: Path) -> State:
+    # first the stamp: a change in between is then noticed later
+    stamp = _stamp(folder)
+    statdb = StatDB.open(folder)
+    # what is made at the first question, kernels too, is made before anybody waits for it
+    statdb.query("SELECT COUNT(*) FROM t")
+    facts = {
+        "database": name,
+        "generation": statdb.generation,
+        "guarantee": short_guarantee(statdb.engine),
+    }
+    return State(
+        statdb,
+        stamp,
+        statdb.engine.n_rows,
+        facts,
+        to_json(facts)[1:-1],
+        Cache(_CACHE),
+        Cache(_TEXTS),
+    )
+
+
+def _stamp(folder: Path) -> tuple[int, int, int]:
+    try:
+        found = (folder / HEADER).stat()
+    except FileNotFoundError:
+        return (0, 0, 0)  # StatDB.open says what is wrong
+    return (found.st_mtime_ns, found.st_ino, found.st_size)

@@ -1,0 +1,158 @@
+"""A request as handlers see it, and what they give back."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+from sfumato.server.errors import ApiError, invalid
+from sfumato.server.headers import SECURITY
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+JSON = "application/json"
+_LONGEST = 2**18  # bytes of a query string: a question of the longest kind, every letter encoded
+
+
+def _random_ids() -> Iterator[str]:
+    """16 random letters each; the operating system is asked once for many."""
+    while True:
+        many = secrets.token_hex(8 * 256)
+        for at in range(0, len(many), 16):
+            yield many[at : at + 16]
+
+
+_IDS = _random_ids()
+
+
+class Gone(Exception):
+    """The client went away before its request was whole."""
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One request: its id, what came with it, and what the log will say of it."""
+
+    scope: Scope
+    receive: Receive
+    request_id: str = field(default_factory=lambda: next(_IDS))
+    route: str = "unknown"
+    who: str = "-"
+    headers: dict[bytes, bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Index the headers; of one that came twice, the last counts."""
+        self.headers = dict(self.scope["headers"])
+
+    @property
+    def method(self) -> str:
+        """GET, POST, ..."""
+        return str(self.scope["method"])
+
+    def parameters(self, *known: str) -> dict[str, str]:
+        """The query parameters, each of which must be known and stand once."""
+        raw: bytes = self.scope["query_string"]
+        if not raw:
+            return {}
+        if len(raw) > _LONGEST:
+            raise ApiError("too_large", "the address is too long", "ask with POST")
+        try:
+            pairs = parse_qsl(
+                raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20
+            )
+        except ValueError:
+            raise invalid("the query string is damaged", "percent-encode it as UTF-8") from None
+        found = dict(pairs)
+        for name in found:
+            if name not in known:
+                there = ", ".join(known) if known else "none"
+                raise invalid("a query parameter is not known here", f"known are: {there}")
+        if len(found) < len(pairs):
+            raise invalid("a query parameter stands twice", "name each parameter once")
+        return found
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body, if it is not too long."""
+        if self._stated_length() > limit:
+            raise _too_large(limit)
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise Gone
+            part = message.get("body", b"")
+            size += len(part)
+            if size > limit:
+                raise _too_large(limit)
+            parts.append(part)
+            if not message.get("more_body", False):
+                return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _stated_length(self) -> int:
+        try:
+            return int(self.headers.get(b"content-length", b"0"))
+        except ValueError:
+            raise invalid("Content-Length is no number", "leave it to your HTTP library") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole response."""
+
+    body: bytes
+    media: str = JSON
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, value: Any, status: int = 200) -> Reply:
+        """A reply of JSON."""
+        return cls(to_json(value), status=status)
+
+    @classmethod
+    def of_error(cls, error: ApiError, request_id: str) -> Reply:
+        """A reply in the one shape of errors."""
+        headers = error.headers
+        if error.retry_after is not None:
+            headers = (*headers, ("Retry-After", str(max(1, math.ceil(error.retry_after)))))
+        body = to_json({"error": error.stated(request_id)})
+        return cls(body, status=error.status, headers=headers)
+
+    async def send(self, call: Call, send: Send) -> None:
+        """Send it, with what every response carries."""
+        own = [
+            (b"content-type", self.media.encode()),
+            (b"content-length", b"%d" % len(self.body)),
+            (b"x-request-id", call.request_id.encode()),
+            *((name.lower().encode(), value.encode("latin-1")) for name, value in self.headers),
+        ]
+        if not any(name == "Cache-Control" for name, _ in self.headers):
+            own.append((b"cache-control", b"no-store"))
+        await send({
+            "type": "http.response.start", "status": self.status, "headers": [*own, *SECURITY]
+        })  # fmt: skip
+        shown = b"" if call.method == "HEAD" else self.body
+        await send({"type": "http.response.body", "body": shown})
+
+
+def to_json(value: Any) -> bytes:
+    """Compact JSON; values that JSON lacks are shown as texts, dates in ISO form."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    # halves of letters, which only JSON can bring, go back as JSON spells them
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _too_large(limit: int) -> ApiError:
+    return ApiError(
+        "too_large",
+        f"the body is longer than {limit:,} bytes",
+        "split a long batch into several requests",
+    )

@@ -1,0 +1,224 @@
+"""Questions: read from SQL or JSON, brought into canonical form, checked without reading rows.
+
+The canonical form is made of the codes that a condition leaves of each public domain, in the order
+of the schema: questions of equal meaning have one. It is written back as SQL, with values of the
+domains for ends, for people and for the ledger; reading that text gives the same codes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from typing import Any
+
+from sfumato.answers.choices import Choices
+from sfumato.answers.scope import Counted
+from sfumato.core.attribute import Kind
+from sfumato.core.predicates import Either, Missing, OneOf, Predicate, between
+from sfumato.core.query import Function, Query
+from sfumato.errors import DataError, ParameterError, QueryRefused
+from sfumato.queries.binding import bind
+from sfumato.queries.columns import Catalog, position_of
+from sfumato.queries.query_json import from_line
+from sfumato.queries.sql import parse
+from sfumato.queries.sql_writing import sql_of
+from sfumato.server.errors import invalid
+from sfumato.statdb.asking import conditions_of
+from sfumato.statdb.conditions import Axis, Conditions, Runs, is_all
+from sfumato.statdb.engine import Engine
+from sfumato.statdb.plain_text import read_plain
+
+_FEW = 20  # so many values are listed rather than told by their ends
+
+
+class QueryTimeout(Exception):
+    """A question took longer than it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it came: SQL, or the line of JSON that queries.query_json reads."""
+
+    text: str
+    is_sql: bool
+
+    def read(self) -> Query:
+        """The query, or a refusal."""
+        if self.is_sql:
+            return _plain(self.text) or parse(self.text)
+        try:
+            return from_line(self.text)
+        except DataError:
+            raise invalid(
+                "the query object is none",
+                '{"where": {"age": {"between": [30, 50]}, "disease": ["flu", null]}, "by": ["sex"]}'
+                " is one; SQL goes into sql",
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query in canonical form, with its ``key`` for programs and its ``sql`` for people."""
+
+    query: Query
+    key: tuple[Any, ...]
+    sql: str
+    groups: int
+
+    @property
+    def uses(self) -> list[str]:
+        """The columns that the answer depends on."""
+        of = [one.attribute for one in self.query.select if one.attribute is not None]
+        return list(dict.fromkeys((*self.query.where, *self.query.by, *of)))
+
+
+def asked_of(body: Any) -> Asked:
+    """The question in ``{"sql": ...}`` or ``{"query": ...}``."""
+    if isinstance(body, dict) and body.keys() == {"sql"} and isinstance(body["sql"], str):
+        return Asked(body["sql"], is_sql=True)
+    if isinstance(body, dict) and body.keys() == {"query"} and isinstance(body["query"], dict):
+        line = json.dumps(body["query"], ensure_ascii=False)
+        if line.isprintable() or _encodes(line):
+            return Asked(line, is_sql=False)
+    raise invalid(
+        "a question is an object with either sql (a text) or query (an object)",
+        '{"sql": "SELECT COUNT(*) FROM t"} or {"query": {"where": {"age": [30, 31]}}}',
+    )
+
+
+def understood(engine: Engine, asked: Asked, most_groups: int) -> Question:
+    """A question in canonical form, or a refusal; rows are not read."""
+    try:
+        return canonical(engine, asked.read(), most_groups)
+    except QueryRefused as refusal:
+        if refusal.position is None and asked.is_sql:
+            # the long way knows the place in the text
+            return canonical(engine, parse(asked.text), most_groups)
+        raise
+    except ParameterError as error:
+        position = 1 if asked.is_sql else None
+        raise QueryRefused(str(error), clause="SELECT", position=position) from None
+    except RecursionError:
+        raise QueryRefused("conditions are nested too deeply", clause="WHERE") from None
+
+
+def canonical(engine: Engine, query: Query, most_groups: int) -> Question:
+    """A query in canonical form, or a refusal."""
+    bound = bind(Query({}, query.select, query.by, places=query.places), engine.catalog)
+    found = conditions_of(engine, query)
+    kept = {
+        name: found[name]
+        for name, axis in engine.axes.items()
+        if name in found and not is_all(found[name], axis)
+    }
+    groups = prod(_left(engine.axes[name], found.get(name)) for name in bound.by)
+    if groups > most_groups:
+        raise QueryRefused(
+            f"GROUP BY {', '.join(bound.by)} has {groups:,} groups, and {most_groups:,} are "
+            "allowed; narrow it with WHERE",
+            clause=bound.by[-1],
+            position=position_of(query, bound.by[-1]),
+        )
+    where = {name: _predicate(engine.axes[name], runs) for name, runs in kept.items()}
+    meant = Query(where, bound.select, bound.by, places=query.places)
+    return Question(meant, (tuple(kept.items()), bound.select, bound.by), sql_of(meant), groups)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timed:
+    """A database that stops answering at a moment: groups are answered one by one."""
+
+    engine: Engine
+    until: float
+
+    @property
+    def catalog(self) -> Catalog:
+        """The columns that can be asked about."""
+        return self.engine.catalog
+
+    @property
+    def axes(self) -> Mapping[str, Axis]:
+        """Their public domains."""
+        return self.engine.axes
+
+    def counted(self, conditions: Conditions) -> Counted:
+        """How many rows satisfy all conditions."""
+        self._check()
+        return self.engine.counted(conditions)
+
+    def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
+        """The values of an attribute that rows which satisfy all conditions may have."""
+        self._check()
+        return self.engine.choices(conditions, name, function)
+
+    def _check(self) -> None:
+        if time.monotonic() > self.until:
+            raise QueryTimeout
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rowless:
+    """The same database without its rows: it refuses what the real one does, and knows nothing."""
+
+    engine: Engine
+
+    @property
+    def catalog(self) -> Catalog:
+        """The columns that can be asked about."""
+        return self.engine.catalog
+
+    @property
+    def axes(self) -> Mapping[str, Axis]:
+        """Their public domains."""
+        return self.engine.axes
+
+    def counted(self, conditions: Conditions) -> Counted:
+        """Nobody, or a refusal: where no value is wanted, the engine looks at no row."""
+        return self.engine.counted({**conditions, self.engine.sensitive: ()})
+
+    def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
+        """No values, or a refusal."""
+        return self.engine.choices({**conditions, name: ()}, name, function)
+
+
+# the most frequent question, whose condition is read without a grammar if it is plain enough
+_COUNT = re.compile(r"\s*SELECT\s+COUNT\(\*\)\s+FROM\s+t\s+WHERE\b", re.IGNORECASE | re.ASCII)
+
+
+def _plain(text: str) -> Query | None:
+    found = _COUNT.match(text)
+    return None if found is None else read_plain(text[found.end() :])
+
+
+def _left(axis: Axis, runs: Runs | None) -> int:
+    return axis.size if runs is None else sum(last - first + 1 for first, last in runs)
+
+
+def _predicate(axis: Axis, runs: Runs) -> Predicate:
+    """What keeps exactly these codes: a list if they are few names, else from one to another."""
+    line, missing = axis.line, axis.attribute.missing_code
+    known = [(first, min(last, missing - 1)) for first, last in runs if first < missing]
+    listed = axis.attribute.kind is Kind.CATEGORICAL and _left(axis, tuple(known)) <= _FEW
+    points = [a for a, b in known if a == b]
+    spans = [(a, b) for a, b in known if a < b]
+    if listed:
+        points, spans = [code for a, b in known for code in range(a, b + 1)], []
+    parts: list[Predicate] = [between(line[a], line[b]) for a, b in spans]
+    if points or not runs:
+        parts.append(OneOf(frozenset(line[code] for code in points)))
+    if runs and runs[-1][1] == missing:
+        parts.append(Missing())
+    return reduce(Either, parts)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,61 @@
+"""What the handlers of one server share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sfumato.server.access import Door
+from sfumato.server.databases import Served, watch
+from sfumato.server.limits import Limits, Meter
+from sfumato.server.logs import Log
+from sfumato.server.metrics import Metrics
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Databases behind a door; work on them is done in a few threads."""
+
+    door: Door
+    limits: Limits
+    meter: Meter
+    metrics: Metrics
+    log: Log
+    pool: ThreadPoolExecutor
+
+    @property
+    def databases(self) -> Mapping[str, Served]:
+        """What is served, by name."""
+        return self.door.databases
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Do something long in a thread; kernels leave the interpreter to others."""
+        return await asyncio.get_running_loop().run_in_executor(self.pool, work)
+
+    async def watch(self) -> None:
+        """Look after changes of the databases until cancelled."""
+        await watch(self.databases, self.pool, self._reloaded)
+
+    def close(self) -> None:
+        """Commit what waits, and close everything."""
+        self.pool.shutdown()
+        for served in self.databases.values():
+            served.close()
+        self.log.flush()
+
+    def _reloaded(self, served: Served) -> None:
+        outcome = "failed" if served.damaged else "done"
+        self.metrics.reloads[served.name, outcome] += 1
+        level = "error" if served.damaged else "info"
+        self.log.write(
+            "reload",
+            level,
+            database=served.name,
+            outcome=outcome,
+            generation=served.state.generation,
+        )

@@ -1,0 +1,138 @@
+"""Start a server on an address, and stop it in good order."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import signal
+import socket
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from sfumato.errors import MissingExtra, ParameterError
+from sfumato.server.access import Door
+from sfumato.server.app import App
+from sfumato.server.databases import open_all
+from sfumato.server.limits import Limits, Meter
+from sfumato.server.logs import Handler, Log
+from sfumato.server.metrics import Metrics
+from sfumato.server.service import Service
+
+if TYPE_CHECKING:
+    import uvicorn
+
+_PATIENCE = 10  # seconds that requests under way get when the server is stopped
+
+
+def create_app(
+    folders: Sequence[str | Path],
+    *,
+    host: str = "127.0.0.1",
+    require_tokens: bool = False,
+    limits: Limits | None = None,
+    log: Log | None = None,
+) -> App:
+    """The application over these databases, for a server that listens on ``host``."""
+    require_libraries()
+    loopback = is_loopback(host)
+    databases = open_all(folders)
+    try:
+        for served in databases.values():
+            if not loopback and not len(served.tokens):
+                raise ParameterError(
+                    f"{host} can be reached by others, and {served.folder} has no valid token; "
+                    f"make one: sfumato statdb token create {served.folder} --name NAME",
+                    parameter="host",
+                )
+    except BaseException:
+        for served in databases.values():
+            served.close()
+        raise
+    limits = limits or Limits()
+    return App(
+        Service(
+            door=Door(databases, loopback, require_tokens or not loopback),
+            limits=limits,
+            meter=Meter(limits),
+            metrics=Metrics(),
+            log=log or Log(),
+            pool=ThreadPoolExecutor(max(2, os.cpu_count() or 1), "query"),
+        )
+    )
+
+
+def run(app: App, sock: socket.socket) -> None:
+    """Serve until the process is told to stop; requests under way are answered first."""
+    # uvicorn repeats the signal that stopped it, to whoever handled it before
+    before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        create_server(app).run(sockets=[sock])
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        sock.close()
+
+
+def create_server(app: App) -> uvicorn.Server:
+    """A server that is not started yet; it is given a listening socket."""
+    import uvicorn
+
+    logger = logging.getLogger("uvicorn.error")
+    logger.handlers = [Handler(app.service.log)]
+    logger.propagate = False
+    logger.setLevel(logging.WARNING)
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+    return uvicorn.Server(config)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket on an address; port 0 takes a free one."""
+    try:
+        kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=kind, backlog=2048)
+    except OSError as error:
+        raise ParameterError(
+            f"cannot listen on {host} port {port}: {error.strerror}; choose another --port, or "
+            "stop who has it",
+            parameter="port",
+        ) from error
+
+
+def address_of(sock: socket.socket) -> str:
+    """The URL of a listening socket."""
+    host, port = sock.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _ignore(_signal: int, _frame: FrameType | None) -> None: ...
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine only."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_libraries() -> None:
+    """Raise if the extra is not installed."""
+    try:
+        import starlette
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("sfumato statdb serve", "server") from error
+    del starlette

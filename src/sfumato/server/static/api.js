@@ -1,0 +1,77 @@
+// The server: one function per address. Errors come as Trouble, with what the server said.
+
+const TOKEN = "sfumato-token";
+const PATIENCE = 3; // seconds that a busy server may ask us to wait by ourselves
+const ATTEMPTS = 3;
+
+export class Trouble extends Error {
+  constructor(status, told = {}) {
+    super(told.message ?? "The server did not answer as expected.");
+    this.status = status;
+    this.code = told.code ?? "unexpected";
+    this.hint = told.hint ?? "";
+    this.requestId = told.request_id ?? "";
+    this.position = told.position ?? null;
+    this.wait = told.wait ?? null;
+  }
+}
+
+export const token = {
+  get: () => sessionStorage.getItem(TOKEN) ?? "",
+  set: (secret) => sessionStorage.setItem(TOKEN, secret),
+  forget: () => sessionStorage.removeItem(TOKEN),
+};
+
+export const databases = async () => (await call("v1/databases")).databases;
+
+export const schema = (database) => call(`v1/schema?${new URLSearchParams({ database })}`);
+
+export const ask = (database, question, signal) =>
+  call("v1/query", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ database, ...question }),
+    signal,
+  });
+
+async function call(address, options = {}) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await once(address, options);
+    } catch (trouble) {
+      const soon = trouble.status === 429 && trouble.wait !== null && trouble.wait <= PATIENCE;
+      if (!soon || attempt === ATTEMPTS) throw trouble;
+      await pause(trouble.wait * 1000, options.signal);
+    }
+  }
+}
+
+async function once(address, options) {
+  const headers = { Accept: "application/json", ...options.headers };
+  if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
+  let response;
+  try {
+    response = await fetch(address, { ...options, headers, credentials: "omit", cache: "no-store" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Trouble(0, {
+      code: "unreachable",
+      message: "The server cannot be reached.",
+      hint: "Look whether you are online, then ask again.",
+    });
+  }
+  const told = await response.json().catch(() => ({}));
+  if (response.ok) return told;
+  const wait = Number.parseFloat(response.headers.get("Retry-After"));
+  throw new Trouble(response.status, { ...told.error, wait: Number.isFinite(wait) ? wait : null });
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("stopped", "AbortError"));
+    });
+  });
+}

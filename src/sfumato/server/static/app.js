@@ -1,0 +1,256 @@
+// The page: which database, which question, what came back. The address decides what is shown.
+
+import { Trouble, ask, databases, schema as schemaOf, token } from "./api.js";
+import { sentenceOf, shownAnswer, shownTrouble, waiting, welcome } from "./answer.js";
+import { Builder } from "./builder.js";
+import { byId, fill, make } from "./dom.js";
+import { endsOf, listed, number, sentence } from "./format.js";
+import { forgetAll, remember, remembered } from "./history.js";
+import { COUNT, databaseOf, empty, fromAddress, toAddress, toBody, toSql, words } from "./question.js";
+
+const builder = new Builder();
+const page = { databases: [], schema: null, mode: "pick", running: null, turn: 0, asked: false };
+
+start();
+
+async function start() {
+  listen();
+  await enter();
+}
+
+function listen() {
+  byId("ask").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+  byId("sql").addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
+  });
+  byId("reset").addEventListener("click", () => {
+    builder.show(empty());
+    byId("sql").value = "";
+    go(startOf(page.schema?.database ?? page.databases[0].name));
+  });
+  byId("database").addEventListener("change", (event) => go(startOf(event.target.value)));
+  byId("tab-pick").addEventListener("click", () => choose("pick"));
+  byId("tab-sql").addEventListener("click", () => choose("sql"));
+  document.querySelector(".tabs").addEventListener("keydown", moveTab);
+  byId("token-form").addEventListener("submit", (event) => { event.preventDefault(); unlock(); });
+  byId("forget").addEventListener("click", () => { token.forget(); forgetAll(); location.reload(); });
+  byId("clear-history").addEventListener("click", () => { forgetAll(); showHistory(); byId("question-heading").focus(); });
+  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); byId("question-heading").focus(); });
+  window.addEventListener("hashchange", () => follow());
+}
+
+// ----- getting in
+
+async function enter() {
+  byId("broken").hidden = true;
+  try {
+    page.databases = await databases();
+  } catch (trouble) {
+    return refuseEntry(trouble);
+  }
+  byId("door").hidden = true;
+  byId("forget").hidden = !token.get();
+  if (!page.databases.length) return sayBroken("There is no database that you may ask.");
+  fill(byId("database"), page.databases.map((one) => make("option", { value: one.name, text: one.name })));
+  byId("picker").hidden = page.databases.length < 2;
+  showHistory();
+  return follow();
+}
+
+function refuseEntry(trouble) {
+  if (trouble.status !== 401) return sayBroken([trouble.message, trouble.hint].filter(Boolean).join(" "));
+  byId("main").hidden = true;
+  byId("door").hidden = false;
+  byId("token-error").textContent = token.get() ? `${sentence(trouble.message)} ${sentence(trouble.hint)}` : "";
+  token.forget();
+  byId("forget").hidden = true;
+  byId("token").value = "";
+  byId("token").focus();
+  return undefined;
+}
+
+async function unlock() {
+  token.set(byId("token").value.trim());
+  await enter();
+  if (byId("door").hidden) byId("question-heading").focus();
+}
+
+function sayBroken(words) {
+  byId("broken").textContent = words;
+  byId("broken").hidden = false;
+}
+
+// ----- the address
+
+const startOf = (database) => `#${new URLSearchParams({ db: database })}`;
+
+/** Go to an address; the same address again asks again. */
+function go(address) {
+  if (location.hash === address) follow();
+  else location.hash = address;
+}
+
+/** Show what the address says. */
+async function follow() {
+  page.running?.abort();
+  const turn = ++page.turn;
+  const name = databaseOf(location.hash) ?? page.databases[0].name;
+  try {
+    if (page.schema?.database !== name) await open(name);
+    if (turn !== page.turn) return; // the address went on meanwhile
+    const question = fromAddress(location.hash, page.schema.attributes);
+    if (question) show(question);
+    else showWelcome();
+    if (question) await answer(question);
+  } catch (trouble) {
+    if (trouble.name === "AbortError" || turn !== page.turn) return;
+    if (trouble.status === 401) refuseEntry(trouble);
+    else complain(trouble instanceof Trouble ? trouble : new Trouble(-1, { message: trouble.message, hint: "Start over, or pick another database." }));
+  }
+}
+
+async function open(name) {
+  fill(byId("answer"), ...waiting());
+  byId("main").hidden = false;
+  byId("database").value = name;
+  page.schema = null;
+  const schema = await schemaOf(name);
+  page.schema = { ...schema, database: name };
+  builder.offer(schema.attributes);
+  byId("lead").textContent = `${number(schema.rows)} people are in the database “${name}”. Every answer is an interval that holds the truth.`;
+  const hidden = listed(schema.attributes.filter((one) => one.role === "sensitive").map((one) => one.name));
+  const promise = `Whoever sees all answers to all questions guesses a person's ${hidden} right with a chance of at most 1 in ${schema.m}, if every way to hand out the values looked equally likely to them beforehand. `;
+  fill(byId("promise"), promise, make("a", { href: "about", text: "What that means" }));
+  for (const link of document.querySelectorAll('a[href^="about"]')) link.href = `about${startOf(name)}`;
+  document.title = `Ask the data: ${name}`;
+}
+
+function show(question) {
+  choose(question.mode, false);
+  if (question.mode === "sql") byId("sql").value = question.sql;
+  else builder.show(question);
+}
+
+function showWelcome() {
+  byId("live").textContent = "";
+  fill(byId("answer"), ...welcome(page.schema, examples(page.schema), (question) => go(toAddress(page.schema.database, question))));
+}
+
+/** Questions that every database can be asked. */
+function examples({ attributes }) {
+  const sensitive = attributes.find((one) => one.role === "sensitive");
+  const short = attributes.find((one) => one.role !== "sensitive" && one.size <= 12);
+  const line = attributes.find((one) => one.role !== "sensitive" && typeof one.min === "number" && one.size > 12);
+  const middle = line && Math.round((line.min + line.max) / 2);
+  const found = [];
+  if (sensitive?.values) {
+    const value = sensitive.values[Math.floor(sensitive.values.length / 2)];
+    found.push([{ ...empty(), where: new Map([[sensitive.name, { values: [value] }]]) }, `How many with ${sensitive.name} ${value}?`]);
+  }
+  if (sensitive) found.push([{ ...empty(), by: [sensitive.name] }, `How many of each ${sensitive.name}?`]);
+  if (line && short) {
+    const where = new Map([[line.name, { from: middle, to: "", unknown: false }]]);
+    found.push([{ ...empty(), where, by: [short.name] }, `How many with ${line.name} of ${middle} or more, by ${short.name}?`]);
+  }
+  return found.map(([question, text]) => ({ question: { ...question, measure: COUNT }, words: text }));
+}
+
+// ----- asking
+
+function submit() {
+  const question = page.mode === "sql" ? { mode: "sql", sql: byId("sql").value.trim() } : builder.question;
+  if (question.mode === "sql" && !question.sql) {
+    complain(new Trouble(-1, { code: "invalid_request", message: "There is no question yet.", hint: "Write, for example: SELECT COUNT(*) FROM t" }));
+    byId("sql").focus();
+    return;
+  }
+  page.asked = true;
+  go(toAddress(page.schema.database, question));
+}
+
+async function answer(question) {
+  const running = new AbortController();
+  page.running = running;
+  const database = page.schema.database;
+  const address = location.hash;
+  busy(true);
+  try {
+    const found = await ask(database, toBody(question), running.signal);
+    const sql = question.mode === "sql" ? question.sql : found.canonical;
+    fill(byId("answer"), ...shownAnswer(found, question, { database, schema: page.schema, sql }));
+    byId("live").textContent = `The answer: ${sentenceOf(found, question)}`;
+    remember({ address, words: words(question), result: resultWords(found), database });
+    showHistory();
+    if (page.asked) bringIntoView();
+  } finally {
+    if (page.running === running) {
+      page.asked = false;
+      busy(false);
+    }
+  }
+}
+
+function busy(on) {
+  const button = byId("ask-button");
+  button.textContent = on ? "Asking …" : "Ask";
+  button.setAttribute("aria-disabled", String(on));
+  byId("answer-section").setAttribute("aria-busy", String(on));
+  if (on) {
+    byId("live").textContent = "";
+    fill(byId("answer"), ...waiting());
+  }
+}
+
+function complain(trouble) {
+  busy(false);
+  const question = page.mode === "sql" ? { mode: "sql", sql: byId("sql").value } : builder.question;
+  fill(byId("answer"), shownTrouble(trouble, question, () => follow()));
+  bringIntoView();
+}
+
+/** On a phone the answer stands below the form. */
+function bringIntoView() {
+  const section = byId("answer-section");
+  const { top } = section.getBoundingClientRect();
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (top > innerHeight * 0.6 || top < 0) section.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
+}
+
+function resultWords(found) {
+  if (found.by.length) return `${number(found.rows.length)} answers`;
+  return found.aggregates
+    .map((name) => found.rows[0].answers[name])
+    .map((one) => (one.lo === null ? "nobody" : endsOf(one).join(" – ")))
+    .join("; ");
+}
+
+function showHistory() {
+  const entries = remembered();
+  byId("history-section").hidden = !entries.length;
+  fill(byId("history"), entries.map((entry) =>
+    make("li", {}, make("a", { href: entry.address }, make("span", { class: "what", text: entry.words }),
+      page.databases.length > 1 ? make("span", { class: "badge", text: entry.database }) : null,
+      make("span", { class: "result", text: entry.result })))));
+}
+
+// ----- pick or write
+
+function choose(mode, filling = true) {
+  const before = page.mode;
+  page.mode = mode;
+  for (const [name, panel] of [["pick", "pick"], ["sql", "write"]]) {
+    byId(`tab-${name}`).setAttribute("aria-selected", String(name === mode));
+    byId(`tab-${name}`).tabIndex = name === mode ? 0 : -1;
+    byId(panel).hidden = name !== mode;
+  }
+  // what was picked is a start for what is written
+  if (filling && mode === "sql" && before === "pick") byId("sql").value = toSql(builder.question);
+}
+
+function moveTab(event) {
+  if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+  event.preventDefault();
+  const other = page.mode === "pick" ? "sql" : "pick";
+  choose(other);
+  byId(`tab-${other}`).focus();
+}

@@ -1,0 +1,84 @@
+"""The guarantee and the answers in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime, time
+from typing import Any
+
+from sfumato.core.answer import Answer
+from sfumato.core.predicates import Both, Compare, Either, Missing, OneOf, Predicate
+from sfumato.core.query import Query
+from sfumato.statdb.engine import Engine
+
+
+def short_guarantee(engine: Engine) -> str:
+    """One sentence, for every answer."""
+    return (
+        "The truth lies between lo and hi; whoever sees all answers to all questions still guesses "
+        f"a person's {engine.sensitive} right with a chance of at most 1 in {engine.m}, if every "
+        "way to hand out the values looked equally likely beforehand."
+    )
+
+
+def long_guarantee(engine: Engine) -> str:
+    """A paragraph, for whoever looks at the schema."""
+    known = (
+        "The other columns count as known to everybody, and so does who is in the table."
+        if engine.framework == "anatomy"
+        else "The other columns are not shown."
+    )
+    return (
+        "Every answer is an interval that contains the true value. It is taken from an anonymized "
+        "version of the table in which every person shares a group with at least "
+        f"{engine.m - 1} others, all of a different {engine.sensitive}; in the versions behind all "
+        f"questions, the values of a person's group are the same. {known} Equal questions have "
+        "equal answers, however often and by whomever they are asked, and what is refused depends "
+        "on the question alone. The promise is weaker for people whose values can be guessed from "
+        "what is known about them anyway, or who share a value with somebody whose value is known."
+    )
+
+
+def sentence(answer: Answer, asked: Query, rows: int) -> str:
+    """What a single count says."""
+    if answer.lo == answer.hi:
+        number = f"Exactly {answer.lo:,}"
+    else:
+        number = f"Between {answer.lo:,} and {answer.hi:,}"
+    if not asked.where:
+        return f"{number} people are in the table."
+    conditions = _listed((_condition(name, one) for name, one in asked.where.items()), "and")
+    return f"{number} of the {rows:,} people in the table have {conditions}."
+
+
+def _condition(name: str, predicate: Predicate) -> str:
+    parts = [_part(part) for part in _alternatives(predicate)]
+    return f"{name} {_listed(parts, 'or')}"
+
+
+def _alternatives(predicate: Predicate) -> list[Predicate]:
+    found: list[Predicate] = []
+    while isinstance(predicate, Either):
+        found.append(predicate.second)
+        predicate = predicate.first
+    return [predicate, *reversed(found)]
+
+
+def _part(predicate: Predicate) -> str:
+    match predicate:
+        case Both(Compare(">=", low), Compare("<=", high)):
+            return f"from {_shown(low)} to {_shown(high)}"
+        case OneOf(values) if values:
+            return _listed(sorted(map(_shown, values)), "or")
+        case Missing():
+            return "unknown"
+    return "of no value that occurs"
+
+
+def _listed(parts: Iterable[str], word: str) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def _shown(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date | datetime | time) else str(value)

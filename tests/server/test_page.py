@@ -1,0 +1,510 @@
+"""The page in a real browser: asked by mouse, by keyboard and by address, against a real server."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+import sfumato as sf
+from sfumato.client import connect
+from sfumato.queries.query_json import from_line
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
+
+Open: TypeAlias = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(serve: Any, folder_of_people: Path) -> str:
+    return str(serve(folder_of_people))
+
+
+@pytest.fixture
+def contexts(browser: Browser) -> Iterator[contextlib.ExitStack]:
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def visit(browser: Browser, contexts: contextlib.ExitStack) -> Iterator[Open]:
+    """``visit(address, **options)`` opens a page; at the end no rule may have been broken."""
+    asked: list[str] = []
+    broken: list[str] = []
+    hosts: set[str] = set()
+
+    def watched(context: BrowserContext) -> BrowserContext:
+        context.set_default_timeout(10_000)
+        context.add_init_script(
+            "addEventListener('securitypolicyviolation', (e) => console.error('CSP', e.blockedURI))"
+        )
+        return context
+
+    def open_page(address: str, **options: Any) -> Page:
+        context = watched(browser.new_context(reduced_motion="reduce", **options))
+        contexts.callback(context.close)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.on("console", lambda told: _note(told.text, broken))
+        hosts.add(urlsplit(address).netloc)
+        page.goto(address)
+        return page
+
+    yield open_page
+    assert broken == []
+    assert {urlsplit(url).netloc for url in asked if not url.startswith("blob:")} <= hosts
+
+
+def _note(text: str, broken: list[str]) -> None:
+    """Browsers report refused requests as errors, too; those are shown on the page."""
+    if "CSP" in text or "Content Security Policy" in text:
+        broken.append(text)
+
+
+def question(**parts: Any) -> str:
+    return "/#" + urlencode({"db": "people", **parts}, doseq=True)
+
+
+def sentence(page: Page) -> str:
+    page.wait_for_selector("#answer .sentence strong")
+    return page.inner_text("#answer .sentence")
+
+
+def bounds(answer: sf.core.answer.Answer) -> str:
+    return f"Between {answer.lo:,} and {answer.hi:,} "
+
+
+@pytest.fixture(scope="module")
+def local(folder_of_people: Path) -> sf.StatDB:
+    return sf.StatDB.open(folder_of_people)
+
+
+# ----- asking
+
+
+def test_a_question_is_picked_with_the_mouse(visit: Open, address: str, local: sf.StatDB) -> None:
+    page = visit(address)
+    expect(page.locator("#lead")).to_contain_text("600 people")
+    page.click("summary:has-text('disease')")
+    page.get_by_label("flu").check()
+    page.click("summary:has-text('age')")
+    page.get_by_role("spinbutton", name="from").fill("30")
+    page.get_by_role("spinbutton", name="to", exact=True).fill("50")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    wanted = local.count("age BETWEEN 30 AND 50 AND disease = 'flu'")
+    assert sentence(page).startswith(bounds(wanted))
+    assert page.locator("#answer svg .range").count() == 1
+    expect(page.locator("#answer svg")).to_contain_text(f"estimate {wanted.estimate:.0f}")
+    expect(page.locator("#live")).to_contain_text(bounds(wanted))
+    expect(page.locator("#history")).to_contain_text(f"{wanted.lo} – {wanted.hi}")
+
+
+def test_a_slider_has_two_handles(visit: Open, address: str, local: sf.StatDB) -> None:
+    page = visit(address)
+    page.click("summary:has-text('age')")
+    low, high = page.get_by_label("age, from"), page.get_by_label("age, to")
+    low.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    high.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".attribute.set .state")).to_have_text("22 to 89")
+    low.focus()
+    page.keyboard.press("End")  # pushes the other handle along
+    expect(page.locator(".attribute.set .state")).to_have_text("90 or more")
+    page.get_by_role("button", name="Clear the condition on age").click()
+    expect(page.locator(".attribute.set")).to_have_count(0)
+
+
+def test_dates_unknown_values_and_odd_names(visit: Open, address: str, local: sf.StatDB) -> None:
+    page = visit(address)
+    page.click("summary:has-text('since')")
+    page.locator("input[type=date]").first.fill("2020-04-01")
+    page.click("summary:has-text('age')")
+    page.get_by_label("or unknown").check()
+    page.click("summary:has-text('home town')")
+    page.get_by_label('the "hill"').check()
+    page.get_by_label("north, upper").check()
+    page.click("summary:has-text('disease')")
+    page.get_by_label("gout").check()
+    page.click("#ask-button")
+    wanted = local.count(
+        "since >= DATE '2020-04-01' AND age IS NULL AND disease = 'gout' AND "
+        "\"home town\" IN ('the \"hill\"', 'north, upper')"
+    )
+    assert sentence(page).startswith(bounds(wanted))
+    again = visit(page.url)
+    assert sentence(again) == sentence(page)
+    expect(again.get_by_label("north, upper")).to_be_checked()
+
+
+def test_long_lists_can_be_searched(visit: Open, address: str) -> None:
+    page = visit(address)
+    page.click("summary:has-text('job')")
+    page.get_by_placeholder("Search 10 values").fill("ud")
+    expect(page.locator(".ticks.long .tick:visible")).to_have_text(["judge"])
+
+
+def test_rare_kinds_of_attributes(visit: Open, address: str) -> None:
+    usual = {"role": "quasi", "ordered": False, "has_missing": False, "size": 2}
+    number = {"kind": "numerical", "ordered": True}
+    rare: list[dict[str, Any]] = [
+        {"name": "moment", **number, "min": "2020-01-01T00:00:00", "max": "2021-01-01T00:00:00"},
+        {"name": "share", **number, "min": 0.125, "max": 0.875},
+        {"name": "member", "kind": "categorical", "values": [False, True]},
+        {"name": "village", "kind": "categorical", "size": 5000},
+        *({"name": f"more {i}", "kind": "categorical", "values": [1, 2]} for i in range(8)),
+    ]
+    attributes = [{**usual, **one} for one in rare]
+    schema = {"database": "people", "rows": 9, "m": 2, "framework": "anatomy"}
+    page = visit(address + "/about")
+    page.route(
+        "**/v1/schema*", lambda route: route.fulfill(json={**schema, "attributes": attributes})
+    )
+    page.goto(address)
+    page.get_by_label("Find an attribute").fill("more 7")
+    expect(page.locator(".attribute:visible")).to_have_count(1)
+    page.get_by_label("Find an attribute").fill("")
+    for name in ("moment", "share", "member", "village"):
+        page.locator("summary", has=page.get_by_text(name, exact=True)).click()
+    page.locator("[data-name=moment] input").first.fill("2020-06-01T12:00:00")
+    page.get_by_label("share, to").press("ArrowLeft")
+    page.get_by_label("yes").check()
+    page.get_by_label("Wanted values").fill("Lower End\n Upper End ")
+    with page.expect_request("**/v1/query") as waiting:
+        page.click("#ask-button")
+    asked: Any = waiting.value.post_data_json
+    assert asked["query"]["where"]["share"] == {"<=": 0.874}
+    read = from_line(json.dumps(asked["query"])).where
+    assert read["moment"] == sf.at_least(datetime(2020, 6, 1, 12))
+    assert read["member"] == sf.one_of([True])
+    assert read["village"] == sf.one_of(["Lower End", "Upper End"])
+
+
+def test_a_question_is_written_in_sql(visit: Open, address: str, local: sf.StatDB) -> None:
+    page = visit(address)
+    page.click("summary:has-text('disease')")
+    page.get_by_label("cold").check()
+    page.get_by_role("tab", name="SQL").click()
+    # what was picked is a start
+    written = " ".join(page.input_value("#sql").split())
+    assert written == "SELECT COUNT(*) FROM t WHERE disease = 'cold'"
+    page.fill("#sql", "SELECT COUNT(*) FROM t WHERE disease = 'cold' AND sex = 'male'")
+    page.press("#sql", "Control+Enter")
+    assert sentence(page).startswith(bounds(local.count("disease = 'cold' AND sex = 'male'")))
+
+
+def test_groups_are_a_chart_and_a_table(visit: Open, address: str, local: sf.StatDB) -> None:
+    page = visit(address)
+    page.select_option("#by-1", "sex")
+    page.select_option("#by-2", "disease")
+    expect(page.locator("#groups-note")).to_have_text("12 answers")
+    page.click("#ask-button")
+    expect(page.locator("#answer .chart .range")).to_have_count(12)
+    result = local.query("SELECT sex, disease, COUNT(*) FROM t GROUP BY sex, disease")
+    rows = page.locator("#answer tbody tr")
+    expect(rows).to_have_count(12)
+    for place, (sex, disease, answer) in enumerate(result):
+        cells = rows.nth(place).locator("th, td").all_inner_texts()
+        assert cells[:4] == [sex, disease, f"{answer.lo:,}", f"{answer.hi:,}"]
+    page.get_by_label("largest first").check()
+    largest = max((line for line in result if line[0] == "female"), key=lambda one: one[2].estimate)
+    expect(page.locator("#answer .chart .row-label").first).to_have_text(largest[1])
+
+
+def test_many_groups_on_a_line(visit: Open, address: str) -> None:
+    where = {"of": "count", "by": "age", "is.disease": "flu"}
+    page = visit(address + question(**where))
+    page.wait_for_selector("#answer .chart svg")
+    expect(page.locator("#answer .chart")).to_have_count(1)
+    # a column a year; those of unknown age have no place on the line
+    assert page.locator("#answer .chart g").count() == len(set(range(18, 91)))
+    expect(page.locator("#answer")).to_contain_text("Where age is unknown")
+
+
+def test_averages(visit: Open, serve: Any, folder_of_wages: Path) -> None:
+    page = visit(serve(folder_of_wages))
+    page.select_option("#measure", "avg:wage")
+    page.click("summary:has-text('age')")
+    page.get_by_role("spinbutton", name="from").fill("60")
+    page.click("#ask-button")
+    assert sentence(page).startswith("The average of wage is between ")
+
+
+# ----- the address
+
+
+def test_the_address_is_the_question(visit: Open, address: str, local: sf.StatDB) -> None:
+    parts = {"of": "count", "is.disease": ["flu", "cold"], "from.age": 40, "by": "sex"}
+    page = visit(address + question(**parts))
+    expect(page.locator("#answer tbody tr")).to_have_count(2)
+    expect(page.locator(".attribute.set .state")).to_have_text(["40 or more", "cold or flu"])
+    assert page.input_value("#by-1") == "sex"
+
+
+def test_back_and_forward(visit: Open, address: str) -> None:
+    page = visit(address)
+    page.click("summary:has-text('disease')")
+    seen: list[str] = []
+    for value in ("flu", "cold"):
+        page.get_by_label(value).check()
+        page.click("#ask-button")
+        expect(page.locator("#history li")).to_have_count(len(seen) + 1)
+        seen.append(sentence(page))
+    page.go_back()
+    expect(page.locator("#answer .sentence")).to_have_text(seen[0])
+    expect(page.get_by_label("cold")).not_to_be_checked()
+    page.go_back()
+    expect(page.locator("#answer .examples")).to_be_visible()
+    page.go_forward()
+    page.go_forward()
+    expect(page.locator("#answer .sentence")).to_have_text(seen[1])
+    page.locator("#history a").nth(1).click()
+    expect(page.locator("#history li")).to_have_count(2)
+
+
+def test_an_address_of_another_database_is_told(visit: Open, address: str) -> None:
+    page = visit(address + question(of="count", **{"is.planet": "mars"}))
+    expect(page.get_by_role("alert")).to_contain_text("planet")
+    page = visit(address + "/#db=nowhere&of=count")
+    expect(page.get_by_role("alert")).to_contain_text("There is no such database")
+    page.get_by_role("button", name="Start over").click()
+    expect(page.locator("#answer .examples")).to_be_visible()
+
+
+def test_several_databases(
+    visit: Open, serve: Any, folder_of_people: Path, folder_of_wages: Path, tmp_path: Path
+) -> None:
+    copies = [tmp_path / path.name for path in (folder_of_people, folder_of_wages)]
+    for path, copy in zip((folder_of_people, folder_of_wages), copies, strict=True):
+        shutil.copytree(path, copy, ignore=shutil.ignore_patterns("*.sqlite*"))
+    page = visit(serve(*copies))
+    expect(page.locator("#lead")).to_contain_text("people")
+    page.select_option("#database", "wages")
+    expect(page.locator("#lead")).to_contain_text("400 people")
+    expect(page.locator(".attribute")).to_have_count(3)
+    assert "db=wages" in page.url
+    page.go_back()
+    expect(page.locator("#lead")).to_contain_text("600 people")
+
+
+# ----- taking it along
+
+
+def test_csv(visit: Open, address: str, local: sf.StatDB) -> None:
+    page = visit(address + question(**{"of": "count", "by": "home town", "is.disease": "flu"}))
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download CSV").click()
+    assert waiting.value.suggested_filename == "people.csv"
+    lines = list(csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text("utf-8"))))
+    sql = 'SELECT "home town", COUNT(*) FROM t WHERE disease = \'flu\' GROUP BY "home town"'
+    wanted = local.query(sql).table.to_pylist()
+    assert [line["home town"] for line in lines] == [line["home town"] for line in wanted]
+    for line, row in zip(lines, wanted, strict=True):
+        for end in ("estimate", "lo", "hi"):
+            assert float(line[f"count_{end}"]) == row[f"count_{end}"]
+
+
+def test_copies_work_elsewhere(
+    visit: Open, address: str, local: sf.StatDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = {"of": "count", "is.home town": 'the "hill"', "is.disease": "flu"}
+    page = visit(address + question(**parts), permissions=["clipboard-read", "clipboard-write"])
+    sentence(page)
+    copies = {}
+    for name in ("Copy link", "Copy as SQL", "Copy as curl", "Copy as Python"):
+        page.get_by_role("button", name=name, exact=True).click()
+        copies[name] = str(page.evaluate("navigator.clipboard.readText()"))
+    assert copies["Copy link"] == page.url
+    wanted = local.query(copies["Copy as SQL"]).answer
+    assert sentence(page).startswith(bounds(wanted))
+    if shutil.which("curl"):
+        done = subprocess.run(["bash", "-c", copies["Copy as curl"]], capture_output=True)
+        assert json.loads(done.stdout)["rows"][0]["answers"]["count"]["hi"] == wanted.hi
+    monkeypatch.setattr(sf, "connect", connect, raising=False)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        names: dict[str, Any] = {}
+        exec(copies["Copy as Python"], names)
+        names["db"].close()
+    assert re.search(rf"\b{wanted.lo}\s+{wanted.hi}\b", printed.getvalue())
+
+
+# ----- for everybody
+
+
+def test_the_keyboard_is_enough(visit: Open, address: str, local: sf.StatDB) -> None:
+    page = visit(address)
+    page.wait_for_selector(".attribute")
+
+    def tab_to(selector: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate("s => document.activeElement.matches(s)", selector):
+                assert (
+                    page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+                    or page.evaluate("document.activeElement.type") == "range"
+                )
+                return
+        raise AssertionError(f"{selector} is out of reach")
+
+    tab_to(".skip")
+    page.keyboard.press("Enter")
+    tab_to("[data-name=sex] summary")
+    page.keyboard.press("Enter")
+    tab_to("input[type=checkbox]")
+    page.keyboard.press("Space")
+    tab_to("[data-name=disease] summary")
+    page.keyboard.press("Enter")
+    tab_to("input[type=checkbox]")
+    page.keyboard.press("Space")
+    tab_to("#ask-button")
+    page.keyboard.press("Enter")
+    assert sentence(page).startswith(bounds(local.count("sex = 'female' AND disease = 'asthma'")))
+    page.locator("#tab-pick").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="SQL")).to_be_focused()
+    expect(page.locator("#sql")).to_be_visible()
+
+
+def test_every_field_has_a_name(visit: Open, address: str) -> None:
+    page = visit(address)
+    page.wait_for_selector(".attribute")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    nameless = page.evaluate(
+        """[...document.querySelectorAll('input, select, textarea, button')].filter((one) =>
+        !one.getAttribute('aria-label') && !one.labels?.length && !one.textContent.trim())
+        .map((one) => one.outerHTML)"""
+    )
+    assert nameless == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/about",
+        question(**{"of": "count", "by": ["sex", "disease"], "from.age": 40}),
+        question(**{"of": "count", "is.disease": "flu", "is.home town": "sea"}),
+        question(sql="SELECT COUNT(*) FROM t WHERE " + "a_very_long_name_without_a_break" * 4),
+    ],
+    ids=["start", "about", "groups", "single", "error"],
+)
+def test_a_phone_scrolls_in_one_direction(visit: Open, address: str, path: str) -> None:
+    page = visit(address + path, viewport={"width": 320, "height": 640}, color_scheme="dark")
+    page.wait_for_load_state("networkidle")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_light_and_dark(visit: Open, address: str) -> None:
+    shades = [
+        visit(address, color_scheme=scheme).evaluate("getComputedStyle(document.body).background")
+        for scheme in ("light", "dark")
+    ]
+    assert shades[0] != shades[1]
+
+
+def test_the_guarantee_is_explained(visit: Open, address: str) -> None:
+    page = visit(address)
+    page.get_by_role("link", name="What the numbers mean").click()
+    expect(page.locator(".promise")).to_contain_text("1 in 3")
+    expect(page.locator("h2")).to_contain_text(["What it does not cover"])
+    page.get_by_role("link", name="Ask a question").first.click()
+    expect(page.locator("#lead")).to_contain_text("600 people")
+
+
+# ----- when something is wrong
+
+
+def test_the_place_of_an_error_is_marked(visit: Open, address: str) -> None:
+    sql = "SELECT COUNT(*) FROM t\nWHERE 'é' = sex AND diseaze = 'flu'"
+    page = visit(address + question(sql=sql.replace("'é' = sex AND ", "")))
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("did you mean 'disease'")
+    expect(alert.locator("mark")).to_have_text("diseaze")
+    page.fill("#sql", "SELECT nonsense")
+    page.click("#ask-button")
+    expect(alert).not_to_contain_text("diseaze")
+    expect(alert.locator("code")).not_to_be_empty()  # the number of the request
+    page.fill("#sql", "")
+    page.click("#ask-button")
+    expect(alert).to_contain_text("There is no question yet")
+
+
+def test_markup_in_a_question_stays_text(visit: Open, address: str) -> None:
+    page = visit(address + question(sql="SELECT <img src=x onerror=alert(1)> FROM t"))
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert page.locator("#answer img").count() == 0
+
+
+def test_a_token_is_asked_for_and_kept_in_the_tab(
+    visit: Open, serve: Any, folder_of_wages: Path, tmp_path: Path
+) -> None:
+    from sfumato.statdb.tokens import Tokens
+
+    folder = tmp_path / "guarded.statdb"
+    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    _, secret = Tokens.open(folder).create("a test", "analyst")
+    page = visit(serve(folder, require_tokens=True))
+    expect(page.get_by_label("Token")).to_be_focused()
+    page.get_by_label("Token").fill("sfu_wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator("#token-error")).not_to_be_empty()
+    page.get_by_label("Token").fill(secret)
+    page.keyboard.press("Enter")
+    expect(page.locator("#lead")).to_contain_text("400 people")
+    page.reload()
+    expect(page.locator("#lead")).to_contain_text("400 people")
+    assert secret not in page.url
+    page.get_by_role("button", name="Forget my token").click()
+    expect(page.get_by_label("Token")).to_be_visible()
+    assert page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])") == "[{},{}]"
+
+
+def test_a_busy_server_and_a_lost_one(
+    visit: Open, serve: Any, folder_of_wages: Path, tmp_path: Path
+) -> None:
+    from sfumato.server.limits import Limits
+
+    folder = tmp_path / "busy.statdb"
+    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    page = visit(serve(folder, limits=Limits(rate=0.01, burst=3)))
+    expect(page.locator("#lead")).to_contain_text("400 people")
+    page.click("#ask-button")
+    page.wait_for_selector("#answer .legend")
+    page.click("#ask-button")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("Too many questions in a short time")
+    expect(alert.get_by_role("button", name="Try again")).to_be_visible()
+    page.context.set_offline(True)
+    alert.get_by_role("button", name="Try again").click()
+    expect(alert).to_contain_text("The server cannot be reached")

@@ -1,0 +1,132 @@
+"""The small parts: cache, words, group commit, log."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sfumato.core.answer import Answer
+from sfumato.core.predicates import Either, Missing, OneOf, between
+from sfumato.core.query import Query
+from sfumato.server.caching import Cache
+from sfumato.server.errors import ApiError
+from sfumato.server.ledgering import Ledgering
+from sfumato.server.logs import Log
+from sfumato.server.wording import sentence
+from sfumato.statdb.ledger import Ledger
+from sfumato.statdb.log_records import Entry
+from tests.server.kit import copied, records
+
+
+def entry(request_id: str) -> Entry:
+    return Entry(request_id, "local", "analyst", "answer", "?", None, "[]", 1)
+
+
+def test_a_cache_forgets_what_was_not_used_longest() -> None:
+    cache = Cache[str](100)
+    for key in "abcdefghij":
+        cache.put(key, key, 10)
+    assert cache.get("a") == "a"
+    cache.put("k", "k", 10)
+    assert cache.get("b") is None
+    assert cache.get("a") == "a"
+    assert (len(cache), cache.size) == (10, 100)
+    cache.put("a", "A", 5)
+    assert (cache.get("a"), cache.size) == ("A", 95)
+    cache.put("large", "large", 50)
+    assert cache.get("large") is None
+
+
+def test_a_cache_is_used_by_many_threads() -> None:
+    cache = Cache[int](1_000)
+
+    def use(seed: int) -> None:
+        for number in range(3_000):
+            cache.put((seed * number) % 97, number, 50)
+            cache.get(number % 97)
+
+    threads = [threading.Thread(target=use, args=(seed,)) for seed in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert cache.size == 50 * len(cache) <= 1_000
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ({}, "Between 2 and 1,000 people are in the table."),
+        (
+            {"age": between(30, 50), "sex": OneOf(frozenset(["F"]))},
+            "Between 2 and 1,000 of the 2,000 people in the table have age from 30 to 50 and sex "
+            "F.",
+        ),
+        (
+            {"job": Either(OneOf(frozenset(["cook", "baker"])), Missing())},
+            "Between 2 and 1,000 of the 2,000 people in the table have job baker or cook or "
+            "unknown.",
+        ),
+        (
+            {"age": OneOf(frozenset())},
+            "Between 2 and 1,000 of the 2,000 people in the table have age of no value that "
+            "occurs.",
+        ),
+    ],
+)
+def test_sentences(where: dict[str, Any], said: str) -> None:
+    assert sentence(Answer(3.0, 2, 1_000), Query(where), 2_000) == said
+
+
+def test_an_exact_count_is_said_to_be_exact() -> None:
+    assert sentence(Answer(7.0, 7, 7), Query(), 7) == "Exactly 7 people are in the table."
+
+
+def test_entries_that_wait_are_committed_together(folder_of_people: Path, tmp_path: Path) -> None:
+    folder = copied(folder_of_people, tmp_path)
+    ledgering = Ledgering(folder)
+
+    async def many() -> None:
+        await asyncio.gather(*(ledgering.append([entry(f"{i:016}")]) for i in range(200)))
+
+    asyncio.run(many())
+    assert ledgering.entries == 200
+    assert ledgering.commits < 100
+    ledgering.close()
+    assert [one.entry.request_id for one in records(folder)] == [f"{i:016}" for i in range(200)]
+
+
+def test_a_commit_that_fails_fails_all_of_its_answers(
+    folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledgering = Ledgering(copied(folder_of_people, tmp_path))
+
+    def broken(*_: Any) -> Any:
+        raise MemoryError
+
+    async def some() -> list[Any]:
+        return await asyncio.gather(
+            *(ledgering.append([entry("a" * 16)]) for _ in range(5)), return_exceptions=True
+        )
+
+    monkeypatch.setattr(Ledger, "append", broken)
+    found = asyncio.run(some())
+    assert all(isinstance(one, ApiError) and one.code == "ledger_unavailable" for one in found)
+    assert ledgering.failing
+    ledgering.close()
+    assert not ledgering.writable()
+
+
+def test_a_log_without_a_stream_stops_nothing() -> None:
+    stream = io.StringIO()
+    log = Log(stream)
+    log.write("start", url="x")
+    assert json.loads(stream.getvalue())["event"] == "start"
+    stream.close()
+    log.write("stop")

@@ -1,0 +1,83 @@
+"""Rows change under a server that answers all the while."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import sfumato as sf
+from tests.server.conftest import people
+from tests.server.kit import COUNT, FLU, copied, require_error, running
+
+
+def change(folder: Path, start: int) -> None:
+    """Delete ten rows, in the manner of sfumato statdb apply."""
+    database = sf.StatDB.open(folder)
+    schema = database.engine.schema
+    gone: pa.Table = people().slice(start, 10)
+    database.apply(deleted=sf.Microdata.from_arrow(gone, schema))
+
+
+def test_a_change_is_served_without_dropping_requests(
+    folder_of_people: Path, tmp_path: Path
+) -> None:
+    folder = copied(folder_of_people, tmp_path)
+    seen: list[tuple[int, int]] = []
+    stop = threading.Event()
+    with running(folder) as kit:
+
+        def ask() -> None:
+            while not stop.is_set():
+                told: dict[str, Any] = kit.answer(COUNT)
+                answer = told["rows"][0]["answers"]["count"]
+                assert answer["lo"] == answer["hi"]
+                seen.append((told["generation"], answer["lo"]))
+
+        clients = [threading.Thread(target=ask) for _ in range(3)]
+        for one in clients:
+            one.start()
+        for turn in range(3):
+            change(folder, 10 * turn)
+            time.sleep(0.4)
+        until = time.monotonic() + 10
+        while seen[-1][0] < 4 and time.monotonic() < until:
+            time.sleep(0.05)
+        stop.set()
+        for one in clients:
+            one.join()
+        assert kit.http.get("/ready").status_code == 200
+        assert set(seen) <= {(1, 600), (2, 590), (3, 580), (4, 570)}
+        assert {1, 4} <= {generation for generation, _ in seen}
+        assert kit.http.get("/v1/schema").json()["rows"] == 570
+        assert (
+            'sfumato_reloads_total{database="people",outcome="done"}'
+            in kit.http.get("/metrics").text
+        )
+        logged = [(one.entry.generation, one.entry.answer) for one in kit.records()]
+    assert len(logged) == len(seen)
+    assert len(set(logged)) == len(set(seen))
+
+
+def test_a_damaged_folder_is_told_and_the_old_state_stays(
+    folder_of_people: Path, tmp_path: Path
+) -> None:
+    folder = copied(folder_of_people, tmp_path)
+    with running(folder) as kit:
+        known = kit.answer(FLU)["rows"]
+        header = (folder / "statdb.json").read_bytes()
+        (folder / "statdb.json").write_bytes(b"{}")
+        until = time.monotonic() + 10
+        while kit.http.get("/ready").status_code == 200 and time.monotonic() < until:
+            time.sleep(0.05)
+        require_error(kit.http.get("/ready"), 503, "not_ready")
+        assert kit.answer(FLU)["rows"] == known
+        kit.app.service.databases["people"]._next_try = 0.0
+        (folder / "statdb.json").write_bytes(header)
+        while kit.http.get("/ready").status_code != 200 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert kit.http.get("/ready").status_code == 200
+        assert any(line["event"] == "reload" for line in kit.logged())
