@@ -65,17 +65,17 @@ def test_a_cache_is_used_by_many_threads() -> None:
         ({}, "Between 2 and 1,000 people are in the table."),
         (
             {"age": between(30, 50), "sex": OneOf(frozenset(["F"]))},
-            "Between 2 and 1,000 of the 2,000 people in the table have age from 30 to 50 and sex "
+            "Between 2 and 1,000 of the 2,000 people in the table match age from 30 to 50 and sex "
             "F.",
         ),
         (
             {"job": Either(OneOf(frozenset(["cook", "baker"])), Missing())},
-            "Between 2 and 1,000 of the 2,000 people in the table have job baker or cook or "
+            "Between 2 and 1,000 of the 2,000 people in the table match job baker or cook or "
             "unknown.",
         ),
         (
             {"age": OneOf(frozenset())},
-            "Between 2 and 1,000 of the 2,000 people in the table have age of no value that "
+            "Between 2 and 1,000 of the 2,000 people in the table match age of no value that "
             "occurs.",
         ),
     ],

@@ -48,7 +48,7 @@ def sentence(answer: Answer, asked: Query, rows: int) -> str:
     if not asked.where:
         return f"{number} people are in the table."
     conditions = _listed((_condition(name, one) for name, one in asked.where.items()), "and")
-    return f"{number} of the {rows:,} people in the table have {conditions}."
+    return f"{number} of the {rows:,} people in the table match {conditions}."
 
 
 def _condition(name: str, predicate: Predicate) -> str:
