@@ -20,6 +20,7 @@ from benchmarks import (
     partitioning,
     quality,
     recoding,
+    server,
     startup,
     statdb,
     streaming,
@@ -42,6 +43,7 @@ _SUITES = {
     "join": join.run,
     "topdown": topdown.run,
     "statdb": statdb.run,
+    "server": server.run,
 }
 _HEADS = ("benchmark", "measured", "limit", "met", "detail")
 
