@@ -94,3 +94,40 @@ def test_options_of_a_join_need_one(folder: Path) -> None:
     done = sfumato(folder, *options, "--id", "ssn")
     assert done.returncode == 2
     assert "--external" in done.stderr
+
+
+def test_an_empty_list_is_plain_k_anonymity_and_says_so(folder: Path) -> None:
+    (folder / "nobody.csv").write_text("ssn,age,sex\n")
+    command = ("publish", "patients.csv", "-s", "schema.toml", "--k", "5", "--id", "ssn")
+    done = sfumato(folder, *command, "--external", "nobody.csv", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "warning: the external table is empty" in done.stderr
+    assert "plain k-anonymity" in (folder / "out" / "release.json").read_text()
+    assert sfumato(folder, "verify", "out").returncode == 0
+
+
+def test_boxes_for_reading_are_published_without_the_attack(folder: Path) -> None:
+    done = sfumato(folder, *JOIN, "--id", "ssn", "--labels", "text", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "not measured" in done.stdout
+    assert sfumato(folder, "verify", "out").returncode == 0
+
+
+def test_a_list_may_have_gaps(folder: Path) -> None:
+    voters = pq.read_table(folder / "voters.parquet")
+    ages = ["?" if i % 7 == 0 else str(age) for i, age in enumerate(voters["age"].to_pylist())]
+    pyarrow.csv.write_csv(voters.set_column(1, "age", pa.array(ages)), folder / "voters.csv")
+    gaps = [part.replace("voters.parquet", "voters.csv") for part in JOIN]
+    done = sfumato(folder, *gaps, "--id", "ssn", "--missing", "?", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "warning: 13 people of the microdata lack a value" in done.stderr
+
+
+def test_breach_knows_the_names_of_the_publisher_s_list(folder: Path) -> None:
+    assert sfumato(folder, *JOIN, "--id", "ssn", "-o", "out").returncode == 0
+    asked = ("breach", "out", "--truth", "patients.csv", "-s", "schema.toml", "--json")
+    done = sfumato(folder, *asked, "--external", "voters.parquet")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["kept"]
+    assert found["rows"] == 90

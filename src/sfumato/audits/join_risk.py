@@ -27,7 +27,7 @@ None of this is bounded by k-join-anonymity, but for re-identification.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -59,12 +59,14 @@ def join_risk(
     external: Source | None = None,
     *,
     columns: Mapping[str, str] | None = None,
+    missing: str | Collection[str] = (),
 ) -> JoinRisk:
     """How surely people of the table can be picked, or told to be in it, from a join release.
 
     ``external`` is a list of people that an attacker may have, with the quasi-identifiers;
-    ``columns`` gives the names it has for them where they differ; others, such as the id's, are of
-    no use here.
+    ``columns`` gives the names it has for them where they differ (by default those that
+    release.json states of the publisher's list); others, such as the id's, are of no use here.
+    ``missing`` are texts that stand for a missing value in it.
     """
     known = _Known.of(release)
     seen = Persons.true(known.boxes.table, table)
@@ -84,7 +86,7 @@ def join_risk(
     )
     if external is None:
         return risk
-    listed = _listed(known, external, columns or {})
+    listed = _listed(known, external, columns, missing)
     vectors, _, counts = listed.distinct()
     people = np.zeros(len(lines), np.int64)
     for part in cells_of(known.boxes.table, vectors.names).match(vectors):
@@ -99,7 +101,11 @@ def join_risk(
 
 
 def edge_attack(
-    release: JoinRelease, external: Source, columns: Mapping[str, str] | None = None
+    release: JoinRelease,
+    external: Source,
+    columns: Mapping[str, str] | None = None,
+    *,
+    missing: str | Collection[str] = (),
 ) -> Counts:
     """Rows of a public list about people who are in the microdata for certain.
 
@@ -107,7 +113,7 @@ def edge_attack(
     among the publisher's external rows; then no claim is wrong.
     """
     known = _Known.of(release)
-    return exposed(known.boxes, _listed(known, external, columns or {}))
+    return exposed(known.boxes, _listed(known, external, columns, missing))
 
 
 class _Known(NamedTuple):
@@ -171,17 +177,31 @@ def _sums(known: _Known, persons: Persons, amounts: Floats) -> Floats:
     return sums[numbers]
 
 
-def _listed(known: _Known, external: Source, columns: Mapping[str, str]) -> Persons:
-    names = [column.name for column in known.boxes.table.manifest.of_role(Role.QUASI)]
-    theirs = read_table(external, trim=True)
-    for name in names:
-        if theirs.column_names.count(columns.get(name, name)) != 1:
+def _listed(
+    known: _Known,
+    external: Source,
+    columns: Mapping[str, str] | None,
+    missing: str | Collection[str],
+) -> Persons:
+    manifest = known.boxes.table.manifest
+    names = [column.name for column in manifest.of_role(Role.QUASI)]
+    theirs = read_table(external, missing=missing, trim=True)
+    stated = dict((manifest.external or {}).get("columns", {}))
+    called = {
+        # the publisher's own list may be given, which release.json knows the names of
+        name: (columns or {}).get(
+            name, name if name in theirs.column_names else stated.get(name, name)
+        )
+        for name in names
+    }
+    for name, other in called.items():
+        if theirs.column_names.count(other) != 1:
             raise SchemaError(
-                f"the external list must have one column {columns.get(name, name)!r}; it has "
+                f"the external list must have one column {other!r}; it has "
                 f"{', '.join(theirs.column_names)}",
                 column=name,
             )
-    picked = [theirs.column(columns.get(name, name)) for name in names]
+    picked = [theirs.column(other) for other in called.values()]
     return Persons.listed(known.boxes.table, pa.table(picked, names=names), names)
 
 

@@ -69,7 +69,7 @@ def breach(
     release, person = load(folder), _person(stated)
     if isinstance(release, JoinRelease) and truth is not None and schema_path is not None:
         table = read(truth, read_schema(schema_path), missing=missing)
-        return _print_join_risk(join_risk(release, table, external), as_json)
+        return _print_join_risk(join_risk(release, table, external, missing=missing), as_json)
     names = _names(release) if truth is not None else [*person]
     listed = None if external is None else _list(external, names, missing)
     found = belief(release, person, sensitive=sensitive, external=listed) if stated else None

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from sfumato.algorithms.base import Stages
 from sfumato.audits.join_risk import edge_attack
 from sfumato.cli import show
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default
 from sfumato.cli.summaries import summarize, tell_owner
+from sfumato.core.microdata import Microdata
+from sfumato.errors import SfumatoError
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
@@ -25,7 +29,8 @@ from sfumato.models.diversity import (
     RecursiveLDiversity,
 )
 from sfumato.models.registry import all_of
-from sfumato.releases.joined import OwnFigures
+from sfumato.releases.columns import Labels
+from sfumato.releases.joined import JoinRelease
 from sfumato.verbs import perturb, publish_file, publish_join
 
 _FOR_JOINS = ("id_column", "rename", "join", "no_trim")
@@ -172,13 +177,12 @@ def publish(
     sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
-    own: OwnFigures | None = None
-    exposed = 0
     reading: dict[str, Any] = {"query": query, "missing": missing}
     writing: dict[str, Any] = {"format": file_format, "force": force}
     schema = read_schema(schema_path)
     if given["external"] is None:
         require_default(_FOR_JOINS, "joins nothing without --external")
+    tell_more = None
     if method == "perturb":
         require_default((*_FOR_GROUPS, "external"), "makes no groups")
         require_room(output, force)
@@ -188,20 +192,13 @@ def publish(
     elif given["external"] is not None:
         require_default(("m", "p", "form", "means"), "is not for joins")
         require_room(output, force)
-        renamed = _renames(given["rename"])
         with show.stages(quiet=as_json) as tell:
             tell("reading", 0.0)
             table = read(source, schema, id=_required_id(given), **reading)
-            joined = publish_join(
-                table, given["external"], join_of(method, given), _model(given),
-                columns=renamed, labels=labels, seed=seed,
-                progress=tell,
-            )  # fmt: skip
+            joined, exposed = _join(table, method, given, missing, labels, seed, tell)
             tell("writing", 0.0)
             joined.write(output, **writing)
-            tell("attacking", 0.0)
-            exposed = len(edge_attack(joined, given["external"], renamed))
-        manifest, own = joined.manifest, joined.own
+        manifest, tell_more = joined.manifest, partial(tell_owner, joined.own, exposed)
     else:
         require_default(("m", "p"), "adds no noise")
         algorithm = algorithm_of(method, given)
@@ -215,10 +212,32 @@ def publish(
             )  # fmt: skip
     if as_json:
         click.echo(manifest.to_json(), nl=False)
-    else:
-        summarize(manifest, Path(output))
-        if own is not None:
-            tell_owner(own, exposed)
+        return
+    summarize(manifest, Path(output))
+    if tell_more is not None:
+        tell_more()
+
+
+def _join(
+    table: Microdata,
+    method: str,
+    given: dict[str, Any],
+    missing: tuple[str, ...],
+    labels: Labels | None,
+    seed: int | None,
+    tell: Stages,
+) -> tuple[JoinRelease, int | None]:
+    """The release, and how many people its edges give away; None if that cannot be told."""
+    external, renamed = given["external"], _renames(given["rename"])
+    joined = publish_join(
+        table, external, join_of(method, given), _model(given),
+        columns=renamed, labels=labels, missing=missing, seed=seed, progress=tell,
+    )  # fmt: skip
+    tell("attacking", 0.0)
+    try:
+        return joined, len(edge_attack(joined, external, renamed, missing=missing))
+    except SfumatoError:
+        return joined, None  # an empty list, or boxes made for reading
 
 
 def _required_id(given: dict[str, Any]) -> str:

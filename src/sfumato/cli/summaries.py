@@ -30,8 +30,10 @@ def summarize(manifest: Manifest, path: Path) -> None:
     show.say(page, f"Check it as a receiver would: {command}", wrap=False)
 
 
-def tell_owner(own: OwnFigures, exposed: int) -> None:
-    """What the owner may know and no file says."""
+def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
+    """What the owner may know and no file says; None stands for what is not known."""
+    if own is None:
+        return
     page, matching = show.console(), own.matching
     facts: list[tuple[str, object]] = [
         ("rows of the microdata", matching.microdata),
@@ -40,8 +42,10 @@ def tell_owner(own: OwnFigures, exposed: int) -> None:
         *((f"  with another {name}", n) for name, n in matching.disagreements.items()),
         ("NCP of the microdata's rows", own.ncp),
         ("C_DM of the microdata's rows", own.discernibility),
-        ("people whom edges of boxes give away", exposed),
+        ("people whom edges of boxes give away", "not measured" if exposed is None else exposed),
     ]
+    if matching.incomplete:
+        facts.insert(3, ("  without a value in the list", matching.incomplete))
     if matching.skipped:
         facts.insert(3, ("external rows without a value", matching.skipped))
     page.print(show.table("For you only, in no file", ("figure", "value"), facts))

@@ -27,13 +27,15 @@ class Matching:
     """How the two tables fit together; for the owner only.
 
     ``shared`` people are in both. Of them, ``disagreements`` says how many have another value in
-    the external table, column by column. ``skipped`` external rows lack a quasi-identifier.
+    the external table, column by column, and ``incomplete`` how many lack one there. ``skipped``
+    are external rows about others that lack a quasi-identifier.
     """
 
     microdata: int
     external: int
     shared: int
     skipped: int
+    incomplete: int
     disagreements: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -66,7 +68,7 @@ def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None
     """
     if table.ids is None:
         raise SchemaError(
-            "the table has no ids to join on: read it with id=..., naming one of its identifiers"
+            "the table has no ids to join on: read it with id=... (--id), one of its identifiers"
         )
     _require_joinable(table)
     named = _renamed(external, (table.ids.name, *table.schema.quasi), columns or {})
@@ -84,6 +86,7 @@ def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None
         external=named.num_rows,
         shared=int((places >= 0).sum()),
         skipped=int((~complete & (places < 0)).sum()),
+        incomplete=int((~complete & (places >= 0)).sum()),
         disagreements=_disagreements(own, theirs, shared, places),
     )
     everyone = Microdata(
@@ -142,7 +145,7 @@ def _renamed(external: pa.Table, names: tuple[str, ...], columns: Mapping[str, s
             how = "has no" if theirs not in found else "has more than one"
             raise SchemaError(
                 f"the external table {how} column {theirs!r} ({role}); it has {', '.join(found)}; "
-                "columns={...} tells what it is called there",
+                "columns={...} (--rename) tells what it is called there",
                 column=name,
             )
     picked = [external.column(columns.get(name, name)) for name in names]

@@ -26,10 +26,14 @@ def open_csv(path: Path, missing: Collection[str] = ()) -> Opened:
     """The names in the header line; rows are read when they are asked for."""
     with _explained(path):
         skipped, delimiter, header = _header(path)
+        has_rows = _has_rows(path)
     plain = [name.strip() for name in header]
 
     def load(columns: Sequence[str]) -> pa.Table:
         wanted = [header[plain.index(name)] for name in columns]
+        if not has_rows:
+            # Arrow takes a header without a line break for no file at all
+            return pa.table({name: pa.array([], pa.string()) for name in columns})
         with _explained(path):
             # a line with nothing in it is a row of a table with a single column
             blank_rows = len(header) == 1
@@ -48,9 +52,15 @@ def _header(path: Path) -> tuple[int, str, list[str]]:
         delimiter = _delimiter(first)
         # the header may go on after a line break inside quotes
         header = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter))
-        if not any(line.strip() or len(header) == 1 for line in lines):
-            raise DataError(f"{path} has a header line but no rows", source=str(path))
         return skipped, delimiter, header
+
+
+def _has_rows(path: Path) -> bool:
+    """Whether something follows the header."""
+    with _lines(path) as lines:
+        first = next(line for line in lines if line.strip())
+        header = next(csv.reader(itertools.chain([first], lines), delimiter=_delimiter(first)))
+        return any(line.strip() or len(header) == 1 for line in lines)
 
 
 def _delimiter(line: str) -> str:

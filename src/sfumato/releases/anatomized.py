@@ -29,7 +29,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.releases.files import FileFormat, read_whole, write_release
+from sfumato.releases.files import FileFormat, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 GROUP, COUNT = "group_id", "count"
@@ -187,4 +187,4 @@ def require_names(schema: Schema) -> None:
 
 
 def _stem(name: str, sensitive: Mapping[str, Any] | list[str]) -> str:
-    return "st" if len(sensitive) == 1 else f"st_{name}"
+    return "st" if len(sensitive) == 1 else stem_of("st", name)

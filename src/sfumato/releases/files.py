@@ -65,6 +65,15 @@ def read_pieces(folder: Path, stem: str, manifest: Manifest) -> Iterator[pa.Tabl
         raise ReleaseError(f"{folder} has no {stem}.parquet or {stem}.csv", path=folder)
 
 
+def stem_of(prefix: str, name: str) -> str:
+    """The name of a file about one column; a column may be called like no file can, or like a path
+    out of the folder.
+    """
+    for letter in "%/\\\0":
+        name = name.replace(letter, f"%{ord(letter):02X}")
+    return f"{prefix}_{name}"
+
+
 def _texts(path: Path) -> pa.Table:
     # an empty line is a row of a table with one column
     parsing = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)

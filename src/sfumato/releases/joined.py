@@ -27,7 +27,7 @@ from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.columns import Columns, Labels, columns_of
 from sfumato.releases.compact import compact
-from sfumato.releases.files import FileFormat, read_pieces, read_whole, write_release
+from sfumato.releases.files import FileFormat, read_pieces, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 STEM, SI_STEM = "joined", "sensitive_groups"
@@ -178,4 +178,4 @@ def sensitive_tables(
 
 
 def _stem(name: str, sensitive: list[str]) -> str:
-    return SI_STEM if len(sensitive) <= 1 else f"{SI_STEM}_{name}"
+    return SI_STEM if len(sensitive) <= 1 else stem_of(SI_STEM, name)

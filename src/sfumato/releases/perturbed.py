@@ -39,7 +39,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import Infeasible, ParameterError, SchemaError
-from sfumato.releases.files import FileFormat, read_whole, write_release
+from sfumato.releases.files import FileFormat, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 STEM, DOMAIN = "perturbed", "domain"
@@ -183,4 +183,4 @@ def _described(table: Microdata, kept: Mapping[str, Retention]) -> tuple[Publish
 
 
 def _stem(name: str, n_domains: int) -> str:
-    return DOMAIN if n_domains == 1 else f"{DOMAIN}_{name}"
+    return DOMAIN if n_domains == 1 else stem_of(DOMAIN, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,6 +50,7 @@ def publish_join(
     columns: Mapping[str, str] | None = None,
     source: str | None = None,
     labels: Labels | None = None,
+    missing: str | Collection[str] = (),
     seed: int | None = None,
     progress: Stages | None = None,
 ) -> JoinRelease:
@@ -60,6 +61,7 @@ def publish_join(
     they differ from the table's. ``method`` is Direct or Refinement over an algorithm; the model
     is KJoinAnonymity, for Refinement also with models of the sensitive values. ``source`` says in
     release.json where the external table is from: by default a file's name and checksum.
+    ``missing`` are texts that stand for a missing value in the external table.
 
     External rows must be real people: with invented ones among them, whoever invented them can
     tell who is in the table.
@@ -70,7 +72,7 @@ def publish_join(
     tell = progress or silent
     k, others = _split(model)
     tell("reading", 0.0)
-    joined = join(table, read_table(external, trim=True, empty=True), columns)
+    joined = join(table, read_table(external, missing=missing, trim=True, empty=True), columns)
     _warn(joined.matching)
     randomness = Randomness(seed)
     found = method.partition(
@@ -189,7 +191,8 @@ def _split(model: Model) -> tuple[int, Model | None]:
     others = [part for part in parts(model) if not isinstance(part, KJoinAnonymity)]
     if not joins:
         raise ParameterError(
-            "a join promises k-join-anonymity: name KJoinAnonymity(k), alone or with other models",
+            "a join promises k-join-anonymity: name KJoinAnonymity(k) (--k), alone or with other "
+            "models",
             parameter="model",
         )
     return max(part.k for part in joins), all_of(others) if others else None
@@ -243,6 +246,13 @@ def _warn(matching: Matching) -> None:
         warnings.warn(
             "nobody of the microdata was found in the external table; if people are in both, "
             "their ids are written differently, and they count twice",
+            SfumatoWarning,
+            stacklevel=3,
+        )
+    if matching.incomplete:
+        warnings.warn(
+            f"{matching.incomplete:,} people of the microdata lack a value in the external table: "
+            "who has it may see that a box holds more people than it names, and guess who they are",
             SfumatoWarning,
             stacklevel=3,
         )

@@ -361,3 +361,21 @@ def test_clashing_names_are_refused() -> None:
         sf.publish_join(
             table, pa.table(columns), sf.Refinement(sf.Mondrian()), sf.KJoinAnonymity(2)
         )
+
+
+@pytest.mark.parametrize("name", ["a/b", "../up", "50%", "back\\slash"])
+def test_a_column_may_be_called_like_no_file_can(tmp_path: Path, name: str) -> None:
+    columns = {
+        "id": list(range(12)),
+        "x": [1, 2, 3, 4] * 3,
+        name: ["a", "b", "c"] * 4,
+        "other": ["d", "e"] * 6,
+    }
+    schema = sf.Schema(identifiers=["id"], quasi=["x"], sensitive=[name, "other"])
+    table = sf.Microdata.from_arrow(pa.table(columns), schema, id="id")
+    voters = pa.table({"id": list(range(40)), "x": [1, 2, 3, 4] * 10})
+    made = sf.publish_join(table, voters, sf.Refinement(sf.Mondrian()), sf.KJoinAnonymity(3))
+    made.write(tmp_path / "out")
+    assert sf.load(tmp_path / "out").sis[name].equals(made.sis[name])  # type: ignore[union-attr]
+    assert sf.verify(tmp_path / "out").ok
+    assert {path.parent for path in tmp_path.rglob("*.parquet")} == {tmp_path / "out"}

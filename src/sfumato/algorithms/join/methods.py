@@ -40,7 +40,7 @@ from sfumato.core.joined import Joined
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import LEFT_OUT, Partition
 from sfumato.core.randomness import Randomness
-from sfumato.errors import ParameterError
+from sfumato.errors import Infeasible, ParameterError
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.requirements import Requirement
 
@@ -146,6 +146,13 @@ class Refinement:
         progress: Progress | None = None,
     ) -> JoinPartition:
         """Groups of at least k joined rows inside groups of the microdata that meet the needs."""
+        if joined.n_inside < k:
+            raise Infeasible(
+                f"k = {k} is more than the microdata's {joined.n_inside:,} rows, and Refinement "
+                "begins with groups of k of them; use Direct, or a smaller k",
+                model=KJoinAnonymity(k),
+                largest=joined.n_inside,
+            )
         first_needs = (Requirement(KAnonymity(k), None), *needs)
         first = Partition.of(_groups(self.algorithm, joined.microdata, first_needs, randomness))
         outside = joined.everyone.quasi_codes()[joined.n_inside :]
