@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
 import sqlite3
 import stat
@@ -86,6 +87,32 @@ def test_a_secret_can_be_piped(folder: str) -> None:
     assert (token.name, token.role) == ("Ada", "auditor")
     assert secret not in made.stderr
     assert f"sfumato statdb token revoke '{folder}' {token.id}" in made.stderr
+
+
+def test_a_secret_goes_into_a_file_for_its_owner(folder: str, run: Any, tmp_path: Path) -> None:
+    target = tmp_path / "ada.token"
+    before = os.umask(0o022)
+    try:
+        made = run("token", "create", folder, "--name", "Ada", "-o", str(target))
+    finally:
+        os.umask(before)
+    assert (made.code, made.out) == (0, "")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    secret = target.read_text().removesuffix("\n")
+    with Tokens.open(folder) as tokens:
+        assert tokens.verify(secret) is not None
+    assert secret not in made.err
+    assert str(target) in made.err
+    # what exists stays, and no token is made that nobody has
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "elsewhere")
+    for taken, reason in ((target, "exists"), (link, "exists"), (tmp_path / "no" / "t", "No such")):
+        again = run("token", "create", folder, "--name", "Bob", "-o", str(taken))
+        assert (again.code, again.out, reason in again.err) == (2, "", True)
+    assert target.read_text() == f"{secret}\n"
+    assert not (tmp_path / "elsewhere").exists()
+    assert not list(tmp_path.glob(".*"))
+    assert len(json.loads(run("token", "list", folder, "--json").out)) == 1
 
 
 def test_tokens_are_made_listed_and_revoked(folder: str, run: Any) -> None:

@@ -125,6 +125,8 @@ def process(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
             assert started.stdout is not None
             found = re.search(r"on (http://\S+)", started.stdout.readline())
             assert found is not None, started.communicate()
+            # read here: it may be in the buffer already, where communicate() does not look
+            assert "Ctrl-C" in started.stdout.readline()
             yield started, found[1]
         finally:
             started.kill()

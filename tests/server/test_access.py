@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -167,6 +168,34 @@ def test_each_database_has_its_own_tokens(
         reply = kit.http.get("/v1/ledger", headers=bearer(of_wages))
         require_error(reply, 403, "forbidden")
         assert kit.answer(COUNT, headers=bearer(of_wages))["database"] == "wages"
+
+
+def test_metrics_are_of_the_databases_that_one_may_watch(
+    folder_of_people: Path, folder_of_wages: Path, tmp_path: Path
+) -> None:
+    people, wages = copied(folder_of_people, tmp_path), copied(folder_of_wages, tmp_path, "wages")
+    with running(people, wages) as kit:
+
+        def seen(**headers: str) -> set[str]:
+            text = kit.http.get("/metrics", headers=headers).text
+            assert "sfumato_requests_running 0" in text or "sfumato_requests_running 1" in text
+            return set(re.findall('database="([^"]*)"', text))
+
+        for name in ("people", "wages"):
+            assert kit.ask(COUNT, params={"database": name}).status_code == 200
+            kit.app.service.metrics.reloads[name, "done"] += 1
+        assert seen() == {"people", "wages"}
+        # the first token takes a database out of what is shown without one
+        of_people = secret(people, "auditor")
+        time.sleep(2 * access.MOMENT)
+        assert seen() == {"wages"}
+        assert seen(**bearer(of_people)) == {"people"}
+        of_wages = secret(wages, "analyst")
+        time.sleep(2 * access.MOMENT)
+        assert seen() == set()
+        assert seen(**bearer(of_people)) == {"people"}
+        reply = kit.http.get("/metrics", headers=bearer(of_wages))
+        require_error(reply, 403, "forbidden")
 
 
 def test_several_open_databases_must_be_named(

@@ -29,7 +29,7 @@ def test_a_count_shows_all_that_was_promised(kit: Kit) -> None:
     told = kit.answer(young)
     truth = sf.StatDB.open(kit.folder).query(young).answer
     assert set(told) == {
-        "request_id", "cached", "database", "generation", "guarantee", "canonical", "by",
+        "request_id", "database", "generation", "guarantee", "canonical", "by",
         "aggregates", "sentence", "rows",
     }  # fmt: skip
     assert told["rows"] == [
@@ -61,12 +61,26 @@ def test_equal_questions_have_one_canonical_form_and_one_answer(kit: Kit) -> Non
     told = [kit.answer(way) for way in ways]
     assert len({one["canonical"] for one in told}) == 1
     assert len({str(one["rows"]) for one in told}) == 1
-    assert [one["cached"] for one in told] == [False, True, True]
     query = {"where": {"age": {"between": [20, 30]}, "disease": ["flu", "cold"]}}
     by_json = kit.http.post("/v1/query", json={"query": query}).json()
     assert (by_json["canonical"], by_json["rows"]) == (told[0]["canonical"], told[0]["rows"])
     again = kit.answer(told[0]["canonical"])
     assert (again["canonical"], again["rows"]) == (told[0]["canonical"], told[0]["rows"])
+
+
+def test_nobody_is_told_what_others_have_asked(folder_of_people: Path, tmp_path: Path) -> None:
+    with running(copied(folder_of_people, tmp_path)) as kit:
+        first, again = kit.answer(FLU), kit.answer(FLU)
+        del first["request_id"], again["request_id"]
+        assert first == again
+        asked = {"queries": [{"sql": FLU}, {"sql": f"{FLU} AND age > 50"}]}
+        told = kit.http.post("/v1/query", json=asked).json()["results"]
+        assert set(told[0]) == set(told[1])
+        assert "cached" not in kit.http.get("/v1/openapi.json").text
+        # the owner sees whether it is worth the memory
+        text = kit.http.get("/metrics").text
+        assert 'sfumato_questions_total{database="people",outcome="cached"} 2' in text
+        assert 'sfumato_questions_total{database="people",outcome="answered"} 2' in text
 
 
 def test_groups_come_with_all_values_of_the_domain(kit: Kit) -> None:

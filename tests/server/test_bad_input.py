@@ -78,6 +78,38 @@ def test_a_body_that_is_no_question(kit: Kit, content: bytes) -> None:
     assert "position" not in error
 
 
+@pytest.mark.parametrize(
+    ("query", "place", "reason"),
+    [
+        ({"wher": {}}, "'wher'", "unknown"),
+        ({"where": {"age": [30], "sex": {"like": "m"}}}, "condition on 'sex'", "'like'"),
+        ({"where": {"age": {"not": {"betwen": [1, 2]}}}}, "condition on 'age'", "'betwen'"),
+        ({"where": {"age": 3}}, "condition on 'age'", ""),
+        ({"where": {"age": {"between": [1]}}}, "condition on 'age'", ""),
+        ({"where": {"since": {"=": {"dat": "2020-02-29"}}}}, "condition on 'since'", "'dat'"),
+        ({"where": {"since": {"=": {"date": "2020-13-01"}}}}, "condition on 'since'", "month"),
+        ({"where": [], "by": ["sex"]}, "'where'", ""),
+        ({"where": {"age": [3]}, "by": "sex"}, "'by'", "names"),
+        ({"select": [{"function": "median"}]}, "'select'", "median"),
+        ({"select": [{"of": "age"}]}, "'select'", "'function'"),
+        ({"where": {}, "by": "x" * 9_000}, "'by'", "names"),
+    ],
+    ids=lambda value: ascii(value)[:50],
+)
+def test_a_query_object_is_told_its_mistake(
+    kit: Kit, query: dict[str, Any], place: str, reason: str
+) -> None:
+    reply = kit.http.post("/v1/query", json={"query": query})
+    message = require_error(reply, 400, "invalid_request")["message"]
+    assert place in message
+    assert reason in message
+    assert "object has no" not in message
+    assert "unpack" not in message
+    assert len(message) < 300
+    kept = kit.http.post("/v1/query", json={"queries": [{"query": query}]}).json()
+    assert kept["results"][0]["error"]["message"] == message
+
+
 def test_deep_nesting_is_no_bug(kit: Kit) -> None:
     for depth in (100, 300, 600, 900, 930, 950, 960, 970, 980, 1_100, 2_000):
         reply = post(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.server import answering, asking_api
+from sfumato.server.errors import ApiError
 from sfumato.server.limits import Limits, Meter
 from sfumato.statdb.ledger import Ledger
 from tests.server.kit import (
@@ -89,6 +92,58 @@ def test_a_question_that_takes_too_long(
         last = kit.records()[-1].entry
         assert (last.kind, last.answer) == ("refusal", "timeout")
         kit.answer(COUNT)
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 100", "Transfer-Encoding: chunked"])
+def test_a_body_that_does_not_come_gives_its_place_back(
+    serve: Any, folder_of_people: Path, tmp_path: Path, length: str
+) -> None:
+    url = serve(copied(folder_of_people, tmp_path), limits=Limits(seconds=0.5, concurrency=1))
+    address = urlsplit(url)
+    head = f"POST /v1/query HTTP/1.1\r\nHost: {address.netloc}\r\n{length}\r\n\r\n"
+    with socket.create_connection((address.hostname, address.port), timeout=20) as slow:
+        slow.sendall(head.encode())
+        # the only place is taken
+        until = time.monotonic() + 5
+        while get(url, "/v1/databases")[0] == 200:
+            assert time.monotonic() < until
+        told = b""
+        while part := slow.recv(65_536):  # and the connection ends
+            told += part
+    start, _, body = told.partition(b"\r\n\r\n")
+    assert start.startswith(b"HTTP/1.1 408 ")
+    assert json.loads(body)["error"]["code"] == "request_timeout"
+    assert get(url, "/v1/databases")[0] == 200
+
+
+def test_strangers_are_told_to_wait_and_others_are_not(
+    folder_of_people: Path, tmp_path: Path
+) -> None:
+    folder = copied(folder_of_people, tmp_path)
+    own = bearer(secret(folder, "analyst"))
+    with running(folder, limits=Limits(failures=0.3)) as kit:
+        for number in range(3):
+            stranger = bearer(f"sfu_{number:012}_{'x' * 43}") if number else {}
+            require_error(kit.ask(FLU, headers=stranger), 401, "unauthorized")
+        for headers in ({}, bearer("sfu_0123456789ab_" + "x" * 43)):
+            reply = kit.ask(FLU, headers=headers)
+            require_error(reply, 429, "rate_limited")
+            assert 1 <= int(reply.headers["retry-after"]) <= 4
+        kit.answer(FLU, headers=own)
+        assert kit.http.get("/health").status_code == 200
+        assert len(kit.records()) == 1
+
+
+def test_failures_are_forgotten() -> None:
+    now = 0.0
+    meter = Meter(Limits(failures=2), clock=lambda: now)
+    for _ in range(20):
+        meter.fail()
+    with pytest.raises(ApiError, match="without a valid token") as caught:
+        meter.fail()
+    assert caught.value.retry_after == pytest.approx(0.5)
+    now = 0.5
+    meter.fail()
 
 
 def test_many_groups_stop_in_the_middle(

@@ -30,6 +30,13 @@ def test_every_route_is_described_and_nothing_else(folder_of_people: Path, tmp_p
         assert registered == stated
 
 
+def test_bodies_that_do_not_come_are_described() -> None:
+    for path, found in described(ROUTES)["paths"].items():
+        for operation in found.values():
+            stated = operation["responses"].get("408", {}).get("description")
+            assert stated == ("request_timeout" if "requestBody" in operation else None), path
+
+
 def test_parameters_are_those_that_handlers_know(
     folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

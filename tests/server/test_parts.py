@@ -7,10 +7,11 @@ import io
 import json
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+import sfumato as sf
 from sfumato.core.answer import Answer
 from sfumato.core.predicates import Either, Missing, OneOf, between
 from sfumato.core.query import Query
@@ -18,14 +19,30 @@ from sfumato.server.caching import Cache
 from sfumato.server.errors import ApiError
 from sfumato.server.ledgering import Ledgering
 from sfumato.server.logs import Log
-from sfumato.server.wording import sentence
+from sfumato.server.wording import long_guarantee, sentence
+from sfumato.statdb.engine import Framework
 from sfumato.statdb.ledger import Ledger
 from sfumato.statdb.log_records import Entry
+from tests.server.conftest import wages
 from tests.server.kit import copied, records
 
 
 def entry(request_id: str) -> Entry:
     return Entry(request_id, "local", "analyst", "answer", "?", None, "[]", 1)
+
+
+@pytest.mark.filterwarnings("ignore:the schema does not declare")
+def test_the_guarantee_says_what_is_known_of_the_other_columns(tmp_path: Path) -> None:
+    table = sf.Microdata.from_arrow(wages(60), sf.Schema(quasi=["age", "sex"], sensitive="wage"))
+    said = {
+        framework: long_guarantee(
+            sf.StatDB.create(tmp_path / framework, table, m=2, framework=framework, seed=1).engine
+        )
+        for framework in get_args(Framework)
+    }
+    assert "count as known to everybody" in said["anatomy"]
+    # domains that were not declared are those of the rows
+    assert "not shown row by row; which values they can have is public" in said["generalization"]
 
 
 def test_a_cache_forgets_what_was_not_used_longest() -> None:

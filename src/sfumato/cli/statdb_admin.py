@@ -60,18 +60,27 @@ def token() -> None:
 @click.option(
     "--expires", type=_Life(), default="90d", show_default=True, help="When it stops working."
 )
-def create_token(folder: str, name: str, role: Role, expires: timedelta | None) -> None:
+@click.option(
+    "-o", "--output", metavar="FILE", help="New file for the secret, which only you can read."
+)
+def create_token(
+    folder: str, name: str, role: Role, expires: timedelta | None, output: str | None
+) -> None:
     """Make a token for the database in FOLDER.
 
-    The secret is printed once, alone on standard output; the database keeps a hash of it only.
+    The secret is printed once, alone on standard output, or written to the FILE of -o; the database
+    keeps a hash of it only.
     """
-    with Tokens.open(folder) as tokens:
+    with Tokens.open(folder) as tokens, _target(output) as file:
+        # first the file: no token is made for whose secret there is no place
         made, secret = tokens.create(name, role, expires)
+        click.echo(secret, file=file)
     until = "never expires" if made.expires is None else f"expires {_minute(made.expires)}"
     said = f"Token {made.id} for {name!r} ({role}) {until}. It cannot be shown again; to end it:"
+    if output is not None:
+        said = f"The secret is in {output}. {said}"
     command = shlex.join(["sfumato", "statdb", "token", "revoke", folder, made.id])
     click.echo(f"{said}\n  {command}", err=True)
-    click.echo(secret)
 
 
 @token.command("list")

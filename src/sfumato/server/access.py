@@ -63,7 +63,7 @@ class Door:
         """All databases that a request may use, whatever it wants there; at least one."""
         secret = _secret(call)
         if secret is None and not self.is_open(call):
-            raise _unauthorized(known=False)
+            raise Unauthorized(known=False)
         now = time.monotonic()
         until, found = self._recent.get(secret, (0.0, []))
         if now >= until:
@@ -74,11 +74,7 @@ class Door:
 
     def _granted(self, secret: str | None) -> list[Grant]:
         if secret is None:
-            found = [
-                Grant(one, LOCAL, "analyst")
-                for one in self.databases.values()
-                if not one.tokens.in_use
-            ]
+            found = [Grant(one, LOCAL, "analyst") for one in self.unguarded()]
         else:
             found = [
                 Grant(served, token.id, token.role)
@@ -87,8 +83,12 @@ class Door:
             ]
         if not found:
             self._recent.pop(secret, None)
-            raise _unauthorized(known=secret is not None)
+            raise Unauthorized(known=secret is not None)
         return found
+
+    def unguarded(self) -> list[Served]:
+        """The databases that never had a token."""
+        return [one for one in self.databases.values() if not one.tokens.in_use]
 
     def is_local(self, call: Call) -> bool:
         """Whether a request comes from this machine, and nobody else's errand."""
@@ -140,22 +140,22 @@ class Denied(ApiError):
         self.grant = grant
 
 
+class Unauthorized(ApiError):
+    """Somebody unknown."""
+
+    def __init__(self, *, known: bool) -> None:
+        super().__init__(
+            "unauthorized",
+            "the token is unknown, expired or revoked" if known else "this server asks for a token",
+            "send Authorization: Bearer sfu_...; the owner of the database makes tokens with: "
+            "sfumato statdb token create",
+            headers=(("WWW-Authenticate", 'Bearer realm="sfumato"'),),
+        )
+
+
 def _secret(call: Call) -> str | None:
     stated = call.headers.get(b"authorization")
     if stated is None:
         return None
     kind, _, secret = stated.decode("latin-1").partition(" ")
     return secret.strip() if kind.lower() == "bearer" else ""
-
-
-def _unauthorized(*, known: bool) -> ApiError:
-    message = (
-        "the token is unknown, expired or revoked" if known else "this server asks for a token"
-    )
-    return ApiError(
-        "unauthorized",
-        message,
-        "send Authorization: Bearer sfu_...; the owner of the database makes tokens with: "
-        "sfumato statdb token create",
-        headers=(("WWW-Authenticate", 'Bearer realm="sfumato"'),),
-    )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from sfumato.server.access import PUBLIC, Denied, Grant, anywhere
+from sfumato.server.access import PUBLIC, Denied, Grant, Unauthorized, anywhere
 from sfumato.server.errors import ApiError, internal
 from sfumato.server.exchange import Call, Gone, Receive, Reply, Scope, Send
 from sfumato.server.headers import check_origin
@@ -101,7 +101,11 @@ class Endpoint:
             return await route.handler(service, call, ())
         if route.name == "metrics" and service.door.is_open(call):
             return await route.handler(service, call, ())
-        grants = service.door.grants(call)
+        try:
+            grants = service.door.grants(call)
+        except Unauthorized:
+            service.meter.fail()
+            raise
         with service.meter.request(grants[0].who):
             try:
                 anywhere(grants, route.name)

@@ -31,7 +31,10 @@ from sfumato.statdb.log_records import Entry
 
 @dataclass(slots=True, eq=False)
 class Outcome:
-    """What became of one question; an answer, or an error."""
+    """What became of one question; an answer, or an error.
+
+    ``cached`` is for the metrics alone: whoever asks would learn from it what others have asked.
+    """
 
     asked: Asked
     question: Question | None = None
@@ -43,7 +46,7 @@ class Outcome:
 async def query(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
     """A question, or many, in the body."""
     parameters = call.parameters("database", "format")
-    body = read_body(call, await call.body(service.limits.body))
+    body = read_body(call, await call.body(service.limits))
     grant = chosen(grants, call.route, _named(parameters, body))
     if "queries" in body:
         return await _batch(service, call, grant, body, parameters)
@@ -64,7 +67,7 @@ async def ask(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
 async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
     """What would be answered; neither rows nor the ledger are touched."""
     parameters = call.parameters("database")
-    body = read_body(call, await call.body(service.limits.body))
+    body = read_body(call, await call.body(service.limits))
     grant = chosen(grants, call.route, _named(parameters, body))
     asked = asked_of(body)
     service.meter.take(grant.who, 1)
@@ -97,10 +100,10 @@ async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form
     assert outcome.answered is not None
     if form != "json":
         return Reply(table, MEDIA[form])
-    return Reply(b'{"request_id":"%s","cached":%s,%s,%s}' % (
-        call.request_id.encode(), b"true" if outcome.cached else b"false", state.head,
-        outcome.answered.content,
-    ))  # fmt: skip
+    return Reply(
+        b'{"request_id":"%s",%s,%s}'
+        % (call.request_id.encode(), state.head, outcome.answered.content)
+    )
 
 
 async def _batch(
@@ -130,8 +133,7 @@ def _result(outcome: Outcome, request_id: str) -> bytes:
     if outcome.answered is None:
         assert outcome.error is not None
         return to_json({"error": outcome.error.stated(request_id)})
-    cached = b"true" if outcome.cached else b"false"
-    return b'{"cached":%s,%s}' % (cached, outcome.answered.content)
+    return b"{%s}" % outcome.answered.content
 
 
 async def _answer_all(service: Service, state: State, outcomes: Sequence[Outcome]) -> None:

@@ -20,6 +20,7 @@ STATUS = {
     "not_found": 404,
     "unknown_database": 404,
     "method_not_allowed": 405,
+    "request_timeout": 408,
     "too_large": 413,
     "unsupported_media_type": 415,
     "query_refused": 422,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import secrets
@@ -12,6 +13,7 @@ from urllib.parse import parse_qsl
 
 from sfumato.server.errors import ApiError, invalid
 from sfumato.server.headers import SECURITY
+from sfumato.server.limits import Limits
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -78,10 +80,17 @@ class Call:
             raise invalid("a query parameter stands twice", "name each parameter once")
         return found
 
-    async def body(self, limit: int) -> bytes:
-        """The whole body, if it is not too long."""
-        if self._stated_length() > limit:
-            raise _too_large(limit)
+    async def body(self, limits: Limits) -> bytes:
+        """The whole body, if it is not too long and does not take too long to come."""
+        if self._stated_length() > limits.body:
+            raise _too_large(limits.body)
+        try:
+            async with asyncio.timeout(limits.seconds):
+                return await self._received(limits.body)
+        except TimeoutError:
+            raise _too_slow(limits.seconds) from None
+
+    async def _received(self, limit: int) -> bytes:
         parts: list[bytes] = []
         size = 0
         while True:
@@ -148,6 +157,16 @@ def to_json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     # halves of letters, which only JSON can bring, go back as JSON spells them
     return text.encode("utf-8", "backslashreplace")
+
+
+def _too_slow(seconds: float) -> ApiError:
+    return ApiError(
+        "request_timeout",
+        f"the body was not there after {seconds:g} seconds",
+        "send it at once, or split a long batch into several requests",
+        # what still comes of it is no request
+        headers=(("Connection", "close"),),
+    )
 
 
 def _too_large(limit: int) -> ApiError:

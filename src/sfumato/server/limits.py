@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,10 +11,15 @@ from dataclasses import dataclass, field
 from sfumato.errors import ParameterError
 from sfumato.server.errors import ApiError
 
+_PAUSE = 10.0  # seconds after which the bucket of failures is full again
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Per token, except ``together``: requests at once over all tokens."""
+    """Per token, except ``together`` and ``failures``, which are over all.
+
+    ``seconds`` is for the questions of a request, and again for its body to come.
+    """
 
     rate: float = 100.0  # questions a second, in the long run
     burst: int = 1_000  # questions at once after a pause
@@ -23,6 +29,7 @@ class Limits:
     batch: int = 1_000
     groups: int = 10_000
     seconds: float = 10.0
+    failures: float = 10.0  # a second: requests without a valid token where one is needed
 
     def __post_init__(self) -> None:
         """Refuse limits that let nothing through."""
@@ -32,11 +39,26 @@ class Limits:
 
 
 @dataclass(slots=True)
-class _Use:
-    """A token's bucket of questions, and how many of its requests are under way."""
+class _Bucket:
+    """What may be taken: at once what is in it, in the long run what flows in."""
 
     left: float
     at: float
+
+    def take(self, price: float, now: float, *, rate: float, most: float) -> float:
+        """Take it out, or nothing; the seconds until there is enough."""
+        self.left = min(most, self.left + (now - self.at) * rate)
+        self.at = now
+        if self.left < price:
+            return (price - self.left) / rate
+        self.left -= price
+        return 0.0
+
+
+@dataclass(slots=True)
+class _Use(_Bucket):
+    """A token's bucket of questions, and how many of its requests are under way."""
+
     running: int = 0
 
 
@@ -48,6 +70,7 @@ class Meter:
     clock: Callable[[], float] = time.monotonic
     running: int = 0
     _uses: dict[str, _Use] = field(default_factory=dict)
+    _failures: _Bucket = field(default_factory=lambda: _Bucket(math.inf, 0.0))
 
     @contextmanager
     def request(self, who: str) -> Iterator[None]:
@@ -72,22 +95,31 @@ class Meter:
 
     def take(self, who: str, questions: int) -> None:
         """Pay for questions out of the bucket, or refuse them."""
-        use, now, limits = self._use(who), self.clock(), self.limits
-        use.left = min(limits.burst, use.left + (now - use.at) * limits.rate)
-        use.at = now
+        limits = self.limits
         # a batch larger than the bucket waits for a full one
         price = min(questions, limits.burst)
-        if use.left < price:
-            raise ApiError(
-                "rate_limited",
-                f"more than {limits.rate:g} questions a second",
-                "wait as many seconds as Retry-After says",
-                retry_after=(price - use.left) / limits.rate,
-            )
-        use.left -= price
+        wait = self._use(who).take(price, self.clock(), rate=limits.rate, most=limits.burst)
+        if wait:
+            raise _limited(f"more than {limits.rate:g} questions a second", wait)
+
+    def fail(self) -> None:
+        """Count a request of somebody unknown; beyond the limit they are told to wait.
+
+        Valid tokens never get here, so nobody can use up what others need.
+        """
+        rate = self.limits.failures
+        wait = self._failures.take(1, self.clock(), rate=rate, most=max(1.0, _PAUSE * rate))
+        if wait:
+            raise _limited("too many requests without a valid token", wait)
 
     def _use(self, who: str) -> _Use:
         use = self._uses.get(who)
         if use is None:
             use = self._uses[who] = _Use(self.limits.burst, self.clock())
         return use
+
+
+def _limited(message: str, wait: float) -> ApiError:
+    return ApiError(
+        "rate_limited", message, "wait as many seconds as Retry-After says", retry_after=wait
+    )

@@ -32,7 +32,7 @@ class Metrics:
         self._spent[route] += seconds  # type: ignore[assignment]
 
     def text(self, databases: Mapping[str, Served], running: int) -> str:
-        """All of them."""
+        """Those of the whole server, and of these databases."""
         lines = [
             *_family("sfumato_requests_total", "counter", "Requests by route and status."),
             *(
@@ -47,11 +47,13 @@ class Metrics:
             *(
                 _line("sfumato_questions_total", count, database=name, outcome=outcome)
                 for (name, outcome), count in sorted(self.questions.items())
+                if name in databases
             ),
             *_family("sfumato_reloads_total", "counter", "Looks at a changed database."),
             *(
                 _line("sfumato_reloads_total", count, database=name, outcome=outcome)
                 for (name, outcome), count in sorted(self.reloads.items())
+                if name in databases
             ),
         ]
         for metric, kind, text, value in _PER_DATABASE:

@@ -155,7 +155,6 @@ _ENVELOPE = {
     "guarantee": _TEXT,
 }
 _RESULT = {
-    "cached": _FLAG,
     "canonical": _TEXT,
     "by": _list(_TEXT),
     "aggregates": _list(_TEXT),
@@ -257,7 +256,7 @@ _PARAMETERS = {
 
 _HTML = {"text/html": _TEXT}
 _ASKING = ("unknown_database", "query_refused", "ledger_unavailable", "timeout")
-_BODY = ("too_large", "unsupported_media_type")
+_BODY = ("request_timeout", "too_large", "unsupported_media_type")
 
 OPERATIONS: Mapping[str, Operation] = {
     "page": Operation("The page.", _HTML, codes=("not_found",)),
@@ -272,7 +271,9 @@ OPERATIONS: Mapping[str, Operation] = {
         codes=("ledger_unavailable", "not_ready"),
     ),
     "metrics": Operation(
-        "Numbers for Prometheus; without a token from the same machine.", {"text/plain": _TEXT}
+        "Numbers for Prometheus, of the whole server and of the databases that the token is for; "
+        "without one, from the same machine, of those that have no tokens.",
+        {"text/plain": _TEXT},
     ),
     "openapi": Operation(
         "This description.", {JSON: {"type": "object"}}, codes=("invalid_request",)

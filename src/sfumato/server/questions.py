@@ -53,9 +53,9 @@ class Asked:
             return _plain(self.text) or parse(self.text)
         try:
             return from_line(self.text)
-        except DataError:
+        except DataError as error:
             raise invalid(
-                "the query object is none",
+                f"the query object is none{_mistake(self.text, error)}",
                 '{"where": {"age": {"between": [30, 50]}, "disease": ["flu", null]}, "by": ["sex"]}'
                 " is one; SQL goes into sql",
             ) from None
@@ -184,6 +184,44 @@ class Rowless:
     def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
         """No values, or a refusal."""
         return self.engine.choices({**conditions, name: ()}, name, function)
+
+
+_LONGEST = 200  # letters of the client's own that an error repeats
+
+
+def _mistake(line: str, error: DataError) -> str:
+    """Where a query object is wrong, and how: its parts are read one by one."""
+    try:
+        stated: dict[str, Any] = json.loads(line)
+        where = stated.get("where")
+        conditions = where if isinstance(where, dict) else {}
+        parts = [(f"the condition on {name!r}", {"where": {name: conditions[name]}})
+                 for name in conditions]  # fmt: skip
+        parts += [(repr(name), {name: content}) for name, content in stated.items()]
+        for place, part in parts:
+            try:
+                from_line(json.dumps(part))
+            except DataError as found:
+                return _shortened(f", {place} is wrong{_reason(found)}")
+    except RecursionError:
+        return ", it is nested too deeply"
+    return _shortened(_reason(error))
+
+
+def _reason(error: DataError) -> str:
+    """What the reader of query objects says, if it speaks of them rather than of itself."""
+    match error.__cause__:
+        case RecursionError():
+            return ": it is nested too deeply"
+        case KeyError(args=(str(key),)):
+            return f": {key!r} is unknown or missing"
+        case ValueError() as cause if "unpack" not in str(cause):
+            return f": {cause}"
+    return ""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 # the most frequent question, whose condition is read without a grammar if it is plain enough

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.errors import StoreError
-from sfumato.server.access import Grant, chosen
+from sfumato.server.access import ALLOWED, Grant, chosen
 from sfumato.server.answering import plain
 from sfumato.server.databases import State
 from sfumato.server.errors import ApiError, invalid
@@ -108,10 +108,14 @@ async def ready(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
     )
 
 
-async def metrics(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:  # noqa: ARG001
-    """Numbers for Prometheus."""
+async def metrics(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
+    """Numbers for Prometheus; without grants, of the databases that ask for none."""
     call.parameters()
-    text = service.metrics.text(service.databases, service.meter.running)
+    if grants:
+        seen = [grant.served for grant in grants if grant.role in ALLOWED[call.route]]
+    else:
+        seen = service.door.unguarded()
+    text = service.metrics.text({one.name: one for one in seen}, service.meter.running)
     return Reply(text.encode(), "text/plain; version=0.0.4; charset=utf-8")
 
 

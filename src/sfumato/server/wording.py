@@ -26,7 +26,7 @@ def long_guarantee(engine: Engine) -> str:
     known = (
         "The other columns count as known to everybody, and so does who is in the table."
         if engine.framework == "anatomy"
-        else "The other columns are not shown."
+        else "The other columns are not shown row by row; which values they can have is public."
     )
     return (
         "Every answer is an interval that contains the true value. It is taken from an anonymized "
