@@ -173,6 +173,14 @@ def apply(folder: str, insert: str | None, delete: str | None, missing: tuple[st
     """Insert and delete rows of the database in FOLDER, all of them or none.
 
     Rows that stay keep their signatures: answers before and after together are m-invariant.
+
+    Somebody who leaves and returns does not: the same person, deleted and inserted again, even
+    with a corrected value, has a second signature, and the values in both may be a single one.
+    Only a row that is in both files, equal in all columns, does not change.
+
+    A sensitive value that the database does not know is refused: declare all values (order,
+    taxonomy or bins in the schema) when you create it. A new value of a quasi-identifier becomes
+    public. Columns with bins take numbers.
     """
     if insert is None and delete is None:
         raise click.UsageError("say what to change: --insert FILE, --delete FILE")
@@ -187,7 +195,7 @@ def apply(folder: str, insert: str | None, delete: str | None, missing: tuple[st
 
 
 def _rows(database: StatDB, source: str | None, missing: tuple[str, ...]) -> Microdata | None:
-    """Rows under the database's schema; identifiers need not be there."""
+    """Rows under the database's schema; identifiers need not be there, and bins are numbers."""
     if source is None:
         return None
     schema = database.engine.schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,15 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
-from sfumato.errors import StoreError
+from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.statdb.engine import Engine, Framework
 from sfumato.statdb.first_version import First
-from sfumato.statdb.public_domains import restored_attributes, restored_schema, stated_schema
+from sfumato.statdb.public_domains import (
+    is_declared,
+    restored_attributes,
+    restored_schema,
+    stated_schema,
+)
 from sfumato.statdb.store import (
     Contents,
     changing,
@@ -66,6 +72,7 @@ class StatDB:
         engine = Engine.create(
             table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
         )
+        _warn_of_shown_domains(engine)
         create_store(path, _contents(engine, counterfeits=0))
         return cls.open(path)
 
@@ -110,9 +117,13 @@ class StatDB:
         """Insert and delete rows; the rows that stay keep their signatures.
 
         The database has no identifiers, so a row is deleted by its values: for each row of
-        ``deleted`` one that is equal on all columns. Where a group loses a value, a counterfeit
-        takes its place. The database on disk changes at once or not at all; this object goes on
-        showing what it was opened with: open it again.
+        ``deleted`` one that is equal on all columns. A row that is in both does not change. Where a
+        group loses a value, a counterfeit takes its place. The database on disk changes at once or
+        not at all; this object goes on showing what it was opened with: open it again.
+
+        A sensitive value that the public domain lacks is refused; domains of quasi-identifiers
+        that were not declared grow, so a value that only a newcomer has becomes public. Do not
+        delete somebody to insert the same person again: two signatures tell more than one.
         """
         with changing(self.path):
             now = StatDB.open(self.path)
@@ -136,6 +147,19 @@ class StatDB:
     def __repr__(self) -> str:
         """Path and sizes."""
         return f"StatDB({str(self.path)!r}, {self.engine.n_rows:,} rows, m={self.engine.m})"
+
+
+def _warn_of_shown_domains(engine: Engine) -> None:
+    """Say which domains boxes were meant to hide and are public all the same."""
+    names = [name for name in engine.schema.quasi if not is_declared(engine.schema, name)]
+    if engine.framework == "generalization" and names:
+        warnings.warn(
+            f"the schema does not declare the domain of {', '.join(map(repr, names))}: it is that "
+            "of the rows, and public, so GROUP BY lists exactly the values that occur, although "
+            "'generalization' is to hide them; declare it (order, taxonomy or bins)",
+            SfumatoWarning,
+            stacklevel=3,
+        )
 
 
 def _contents(engine: Engine, counterfeits: int) -> Contents:

@@ -121,7 +121,7 @@ class Engine:
         attributes = {name: self.attributes[name] for name in codes}
         return Microdata(schema, len(places), attributes, codes, nothing)
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """How many rows there are."""
         return self.stored.n_rows
@@ -159,9 +159,10 @@ class Engine:
         stored, search = self.stored, self._searcher.search(quasi)
         if self.framework == "anatomy":
             return Counted(*a_count(stored.index.bitmaps, *search, wanted, stored.buckets))
-        return g_count(
-            *g_types(stored.index.bitmaps, search.steps, len(quasi), wanted, stored.buckets)
-        )
+        if not quasi and wanted.tolist() == [0, self.axes[self.sensitive].size - 1]:
+            return Counted(float(self.n_rows), self.n_rows, self.n_rows)
+        types = g_types(stored.index.bitmaps, search.steps, len(quasi), wanted, stored.buckets)
+        return g_count(*types, self.n_rows)
 
     def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
         """The values of an attribute that rows which satisfy all conditions may have."""

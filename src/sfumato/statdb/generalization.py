@@ -30,6 +30,8 @@ margin, and of S_c, some value has none left. So the interval is that of ``g_dec
 
 A counterfeit, a place without a row, makes no group certain: a group that holds one is not of type
 1. But it may stand in any margin. Groups are as many as the most frequent value has rows.
+With counterfeits, values of groups are more than rows. The number of rows is public, so no interval
+ends above it, and all rows are counted exactly; the version is the same.
 """
 
 from __future__ import annotations
@@ -46,13 +48,14 @@ from sfumato.statdb._cell_kernel import MOST_DIMS, yields_of
 from sfumato.statdb.bucketization import Bucketization
 
 
-def g_count(alpha: Counts, inside: Counts, partly: Counts) -> Counted:
+def g_count(alpha: Counts, inside: Counts, partly: Counts, n_rows: int) -> Counted:
     """Line 15, from wanted values and groups of types 1 and 2 per bucket.
 
     The estimate is the middle: how much of a box lies in the query is not looked at.
     """
-    lo, more = int(alpha @ inside), int(alpha @ partly)
-    return Counted(lo + more / 2, lo, lo + more)
+    lo = int(alpha @ inside)
+    hi = min(lo + int(alpha @ partly), n_rows)
+    return Counted((lo + hi) / 2, lo, hi)
 
 
 def g_decompose(buckets: Bucketization, margins: Flags, inside: Flags, occupied: Flags) -> Codes:

@@ -44,13 +44,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """All that was checked of a log; ``notes`` say what could not be."""
+    """All that was checked of a log; ``notes`` say what could not be.
+
+    ``not_checked`` counts the answers of earlier generations, which the store no longer holds.
+    """
 
     path: Path
     records: int
     head: Head
     statements: tuple[Statement, ...]
     notes: tuple[str, ...]
+    not_checked: int = 0
 
     @property
     def ok(self) -> bool:
@@ -79,6 +83,7 @@ class Check:
                 {"statement": one.statement, "kept": one.kept, "detail": one.detail}
                 for one in self.statements
             ],
+            "not_checked": self.not_checked,
             "notes": list(self.notes),
         }
 
@@ -119,7 +124,7 @@ def check_log(
             "Whether records were cut off at the end cannot be seen from here: note the head "
             "elsewhere now and then, and give it at the next check."
         )
-    return Check(Path(folder), end.number, end, statements, tuple(notes))
+    return Check(Path(folder), end.number, end, statements, tuple(notes), reading.earlier)
 
 
 @dataclass(slots=True)
@@ -177,15 +182,17 @@ class _Reading:
             self.later.statement(f"no record is of a later state than the store's ({now})"),
             self.twofold.statement("one question has one answer, until rows change"),
             self.other.statement(
-                f"the store gives every answer again ({len(self.questions):,} different questions)"
+                f"the store gives every answer of its present state ({now}) again "
+                f"({len(self.questions):,} different questions)"
             ),
         )
 
     def notes(self) -> Iterator[str]:
         if self.earlier:
             yield (
-                f"{self.earlier:,} of {self.answers:,} answers are of states before rows changed, "
-                "which the store no longer holds: they were compared with each other only."
+                f"not checked against the store: {self.earlier:,} answers of earlier generations, "
+                f"of {self.answers:,}. It no longer holds those rows: these answers were compared "
+                "with each other only."
             )
         if self.unread:
             yield f"{self.unread:,} questions could not be read again, so not be asked again."

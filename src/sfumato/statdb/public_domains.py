@@ -24,7 +24,8 @@ def stated_schema(schema: Schema, attributes: Mapping[str, Attribute]) -> dict[s
                 "kind": str(attribute.kind),
                 "ordered": attribute.ordered,
                 "has_missing": attribute.has_missing,
-                "declared": _is_declared(schema, name),
+                "declared": is_declared(schema, name),
+                "bins": schema.declarations.get(name, Declaration()).bins,
                 "taxonomy": attribute.taxonomy and attribute.taxonomy.to_nested(),
             }
             for name, attribute in attributes.items()
@@ -50,12 +51,17 @@ def restored_attributes(
 
 
 def restored_schema(stated: Mapping[str, Any], attributes: Mapping[str, Attribute]) -> Schema:
-    """The schema that was stated so: what was declared is declared with the domain's values."""
-    orders, kinds = {}, {}
+    """The schema that was stated so: what was declared is declared with the domain's values.
+
+    Bins stay bins: the classes are the domain's values, and numbers have one of them.
+    """
+    orders, kinds, bins = {}, {}, {}
     for name, attribute in attributes.items():
         if attribute.taxonomy is not None:
             continue
-        if stated["attributes"][name]["declared"]:
+        if stated["attributes"][name].get("bins") is not None:  # older stores do not tell
+            bins[name] = int(stated["attributes"][name]["bins"])
+        elif stated["attributes"][name]["declared"]:
             orders[name] = attribute.values.to_pylist()
         else:
             kinds[name] = attribute.kind
@@ -66,6 +72,7 @@ def restored_schema(stated: Mapping[str, Any], attributes: Mapping[str, Attribut
         insensitive=stated["insensitive"],
         kinds=kinds,
         orders=orders,
+        bins=bins,
         taxonomies={
             name: attribute.taxonomy
             for name, attribute in attributes.items()
@@ -74,7 +81,7 @@ def restored_schema(stated: Mapping[str, Any], attributes: Mapping[str, Attribut
     )
 
 
-def _is_declared(schema: Schema, name: str) -> bool:
+def is_declared(schema: Schema, name: str) -> bool:
     """Whether the domain was given beforehand, so that no row can bring another value."""
     declared = schema.declarations.get(name, Declaration())
     return declared.order is not None or declared.bins is not None or name in schema.taxonomies

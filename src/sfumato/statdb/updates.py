@@ -11,6 +11,9 @@ SIGMOD 2007, for bucketizations in cohorts. A row that stays keeps its signature
        are added until they can
     4. cohorts without any row are dropped
 
+A row that is deleted and inserted in one change stays where it is: a second signature beside the
+first would leave only the values that are in both.
+
 Which equal row is deleted, which free place is taken and which values counterfeits have is random.
 A counterfeit satisfies no condition, so intervals contain the truth; they become longer with every
 counterfeit, as a group has values that nobody in it has.
@@ -32,10 +35,12 @@ from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
-from sfumato.errors import DataError, SchemaError
+from sfumato.errors import DataError
+from sfumato.statdb.arrivals import alike, require_known
 from sfumato.statdb.bucketization import Bucketization, lay_out
 from sfumato.statdb.engine import Engine
 from sfumato.statdb.first_version import Signature, Signatures, as_arrays, plan
+from sfumato.statdb.public_domains import is_declared
 from sfumato.statdb.stored import indexed
 
 
@@ -65,11 +70,16 @@ def updated(
     engine: Engine, inserted: Microdata | None, deleted: Microdata | None, randomness: Randomness
 ) -> tuple[Engine, Update]:
     """The engine of the changed table."""
+    inserted, deleted = (
+        None if rows is None else alike(engine.schema, engine.attributes, rows)
+        for rows in (inserted, deleted)
+    )
+    if inserted is not None and deleted is not None:
+        inserted, deleted = _without_returns(engine.table(), inserted, deleted, randomness)
     kept, seats = _without(engine, deleted, randomness)
     rows, attributes = _merged(engine, kept, inserted)
     sensitive = attributes[engine.sensitive]
     values = rows.codes[engine.sensitive].astype(np.int32)
-    seats = _recoded(seats, engine.attributes[engine.sensitive], sensitive)
     seats = _seated(seats, values, engine.m, engine.cohort, sensitive, randomness)
     stored = indexed(rows, *_laid_out(seats, engine.cohort, sensitive.size))
     changed = replace(engine, attributes=attributes, stored=stored)
@@ -106,17 +116,36 @@ def _seats_of(buckets: Bucketization, places: Counts) -> Seats:
     )
 
 
+def _without_returns(
+    table: Microdata, inserted: Microdata, deleted: Microdata, randomness: Randomness
+) -> tuple[Microdata | None, Microdata | None]:
+    """Both without the rows that they share, which do not change; None for no rows."""
+    number = _numbered(table, inserted, deleted)
+    comes, goes = number[: inserted.n_rows], number[inserted.n_rows :]
+    size = int(number.max(initial=-1)) + 1
+    shared = np.minimum(np.bincount(comes, minlength=size), np.bincount(goes, minlength=size))
+    if not shared.any():
+        return inserted, deleted
+    _found(table, deleted, randomness)  # what is not there cannot return
+    new, old = (np.flatnonzero(_ranks(part) >= shared[part]) for part in (comes, goes))
+    return (
+        inserted.take(new) if len(new) else None,
+        deleted.take(old) if len(old) else None,
+    )
+
+
+def _ranks(numbers: Codes) -> Counts:
+    """How many equal ones stand before each."""
+    order = np.argsort(numbers, kind="stable")
+    ranked = numbers[order]
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)
+    return ranks
+
+
 def _found(table: Microdata, deleted: Microdata, randomness: Randomness) -> Counts:
     """For every row to delete one row of the table that equals it, a random one among equals."""
-    names = list(table.codes)
-    _require_same_columns(table, deleted)
-    own = np.stack([table.codes[name] for name in names], axis=1, dtype=np.int32)
-    theirs = np.stack(
-        [_codes_in(table.attributes[name], deleted, name) for name in names], axis=1
-    ).astype(np.int32)
-    sizes = np.array([table.attributes[name].size + 1 for name in names], np.int64)
-    theirs = np.where(theirs < 0, sizes - 1, theirs).astype(np.int32)  # equal to no row
-    number, _, _ = number_rows(np.concatenate([own, theirs]), sizes)
+    number = _numbered(table, table, deleted)
     wanted = np.bincount(number[table.n_rows :], minlength=int(number.max()) + 1)
     members, starts = rows_by_group(number[: table.n_rows], len(wanted))
     lacking = int(np.maximum(wanted - np.diff(starts), 0).sum())
@@ -128,16 +157,28 @@ def _found(table: Microdata, deleted: Microdata, randomness: Randomness) -> Coun
     return chosen
 
 
+def _numbered(table: Microdata, *parts: Microdata) -> Codes:
+    """Rows of all parts, equal ones with equal numbers; what the table lacks is one value."""
+    names = list(table.codes)
+    sizes = np.array([table.attributes[name].size + 1 for name in names], np.int64)
+    lines = [
+        np.stack([_codes_in(table.attributes[name], part, name) for name in names], axis=1)
+        for part in parts
+    ]
+    codes = np.concatenate(lines)
+    number, _, _ = number_rows(np.where(codes < 0, sizes - 1, codes).astype(np.int32), sizes)
+    return number
+
+
 def _merged(
     engine: Engine, kept: Microdata, inserted: Microdata | None
 ) -> tuple[Microdata, dict[str, Attribute]]:
     """Kept rows, then inserted ones, in domains that hold the values of both."""
     if inserted is None:
         return kept, dict(kept.attributes)
-    _require_same_columns(kept, inserted)
     attributes, codes = {}, {}
     for name, attribute in kept.attributes.items():
-        wider = _widened(engine, attribute, inserted.attributes[name])
+        wider = _widened(engine, attribute, inserted)
         codes[name] = np.concatenate(
             [_codes_in(wider, kept, name), _codes_in(wider, inserted, name)]
         )
@@ -147,31 +188,17 @@ def _merged(
     return Microdata(kept.schema, n_rows, attributes, codes, nothing), attributes
 
 
-def _require_same_columns(own: Microdata, theirs: Microdata) -> None:
-    for role in ("quasi", "sensitive"):
-        here, there = set(getattr(own.schema, role)), set(getattr(theirs.schema, role))
-        if here != there:
-            raise SchemaError(
-                f"the database has {role} columns {', '.join(sorted(here))}, the rows have "
-                f"{', '.join(sorted(there)) or 'none'}"
-            )
+def _widened(engine: Engine, own: Attribute, rows: Microdata) -> Attribute:
+    """The domain with the values that it lacks.
 
-
-def _widened(engine: Engine, own: Attribute, theirs: Attribute) -> Attribute:
-    """The domain with the values that it lacks, unless it was declared and so cannot grow."""
-    try:
-        values = theirs.values.cast(own.values.type)
-    except pa.ArrowInvalid as error:
-        raise SchemaError(
-            f"column {own.name!r} is {own.values.type} in the database and {theirs.values.type} in "
-            "the rows",
-            column=own.name,
-        ) from error
-    both = pa.chunked_array([own.values, values])
-    declared = engine.schema.declarations.get(own.name)
-    order = None
-    if (declared is not None and declared.order) or own.taxonomy is not None:
-        order = own.values.to_pylist()
+    One that was declared cannot grow, that of the sensitive attribute must not.
+    """
+    theirs = rows.attributes[own.name]
+    if own.name == engine.sensitive:
+        require_known(own, theirs, rows.codes[own.name])
+        return own
+    both = pa.chunked_array([own.values, theirs.values])
+    order = own.values.to_pylist() if is_declared(engine.schema, own.name) else None
     wider, _ = encode(own.name, both, kind=own.kind, order=order)
     return replace(own, values=wider.values, has_missing=own.has_missing or theirs.has_missing)
 
@@ -179,20 +206,12 @@ def _widened(engine: Engine, own: Attribute, theirs: Attribute) -> Attribute:
 def _codes_in(attribute: Attribute, table: Microdata, name: str) -> Ints:
     """A column's codes in another domain of the attribute; -1 for what that lacks."""
     theirs = table.attributes[name]
-    places = pc.index_in(theirs.values.cast(attribute.values.type), attribute.values)
+    places = pc.index_in(theirs.values, attribute.values)
     missing = attribute.missing_code if attribute.has_missing else -1
     codes = np.append(places.fill_null(-1).to_numpy(), missing)
     narrow = np.min_scalar_type(-attribute.size - 1)
     found: Ints = codes.astype(narrow)[table.codes[name]]
     return found
-
-
-def _recoded(seats: Seats, old: Attribute, new: Attribute) -> Seats:
-    """Seats in the codes of a domain that has grown."""
-    places = pc.index_in(old.values, new.values).to_numpy()
-    codes = np.append(places, new.missing_code).astype(np.int32)
-    signatures = [tuple(sorted(codes[list(one)].tolist())) for one in seats.signatures]
-    return Seats(signatures, seats.signature, seats.cohort, codes[seats.value])
 
 
 def _seated(

@@ -120,7 +120,10 @@ def shown_interval(
     else:
         inside, outside = _boxes(ground, version, quasi)
         lo, hi = alpha * (inside & (version.sizes == width)), alpha * ~outside
-    return int(lo.sum()), int(hi.sum()), truth
+    # how many rows there are is public, so counterfeits do not count above it, and not for all
+    if not quasi and wanted.all():
+        return version.n_rows, version.n_rows, truth
+    return int(lo.sum()), min(int(hi.sum()), version.n_rows), truth
 
 
 def count_flaw(ground: Ground, query: Query, lo: int, hi: int) -> str:
@@ -131,7 +134,10 @@ def count_flaw(ground: Ground, query: Query, lo: int, hi: int) -> str:
     if problem:
         return problem
     *shown, truth = shown_interval(ground, version, conditions_of(database.engine, query))
-    if shown != [lo, hi]:
+    boxed = database.engine.framework == "generalization" and database.counterfeits > 0
+    # with counterfeits and many conditions, boxes may be answered more widely than they could be
+    wider = boxed and lo <= shown[0] and shown[1] <= hi
+    if shown != [lo, hi] and not wider:
         return "an answer is not what its version shows"
     return "" if lo <= truth <= hi else "an answer does not contain the truth"
 

@@ -15,7 +15,15 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import Infeasible, OutputExists, ParameterError, QueryRefused, StoreError
+from sfumato.errors import (
+    Infeasible,
+    OutputExists,
+    ParameterError,
+    QueryRefused,
+    SchemaError,
+    SfumatoWarning,
+    StoreError,
+)
 
 SCHEMA = sf.Schema(
     identifiers=["name"],
@@ -114,6 +122,52 @@ def test_apply_changes_the_store_and_not_the_open_database(db: sf.StatDB) -> Non
     for query in QUERIES:
         answer = again.count(query)
         assert answer.lo <= now.count(query).estimate <= answer.hi
+
+
+def test_boxes_warn_of_domains_that_only_the_rows_know(tmp_path: Path) -> None:
+    with pytest.warns(SfumatoWarning, match="domain of 'age', 'sex', 'since': it is that") as told:
+        sf.StatDB.create(tmp_path / "new", microdata(), m=3, framework="generalization")
+    assert told[0].filename == __file__
+    schema = sf.Schema(
+        quasi=["age", "grade"],
+        sensitive="disease",
+        orders={"grade": ["low", "middle", "high"]},
+        bins={"age": 4},
+    )
+    table = sf.Microdata.from_arrow(people(), schema)
+    sf.StatDB.create(tmp_path / "declared", table, m=3, framework="generalization")
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.decimal128(21, 1)], ids=str)
+def test_columns_with_bins_take_numbers(tmp_path: Path, kind: pa.DataType) -> None:
+    """In the classes that were made at first, however the new rows are spread."""
+    random = np.random.default_rng(1)
+    n = 300
+    rows = pa.table(
+        {
+            "age": pa.array(random.integers(18, 90, n), mask=random.random(n) < 0.1).cast(kind),
+            "pay": random.choice(1000, n) / 7,
+        }
+    )
+    binned = sf.Schema(quasi=["age"], sensitive="pay", bins={"age": 7, "pay": 6})
+    plain = sf.Schema(quasi=["age"], sensitive="pay")
+    db = sf.StatDB.create(tmp_path / "new", sf.Microdata.from_arrow(rows, binned), m=3)
+    few = rows.slice(0, 40)
+    asked = "SELECT age, COUNT(*) FROM t GROUP BY age"
+    whole = db.query(asked).table
+    for _ in range(2):  # the store still knows after a change
+        db.apply(deleted=sf.Microdata.from_arrow(few, plain))
+        db = sf.StatDB.open(db.path)
+        assert db.engine.n_rows == n - 40
+        db.apply(inserted=sf.Microdata.from_arrow(few, plain))
+        db = sf.StatDB.open(db.path)
+        assert db.query(asked).table == whole
+    again = sf.Microdata.from_arrow(rows.slice(0, 5), binned)
+    for inserted, deleted in ((again, None), (None, again)):
+        with pytest.raises(SchemaError, match="has bins in the database, and none of them is"):
+            db.apply(inserted, deleted)
+    classes = db.table().take(np.arange(10))
+    assert db.apply(deleted=classes).rows == n - 10
 
 
 def test_the_version_behind_an_answer_is_there_for_the_owner(db: sf.StatDB) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from sfumato.statdb.engine import Engine
 from sfumato.statdb.updates import Update, _seats_of, updated
 
 SCHEMA = sf.Schema(quasi=["person", "x"], sensitive="s")
+# values that may come later are declared
+DECLARED = sf.Schema(quasi=["person", "x"], sensitive="s", orders={"s": list("abcdefgh")})
 QUERIES = [
     "x <= 2",
     "x <= 2 AND s = 'a'",
@@ -109,7 +112,9 @@ def test_survivors_keep_their_signatures(
     truth = rows(random, 60, 0)
     if max(Counter(truth["s"].to_pylist()).values()) > 60 // M:
         return
-    engine = Engine.create(microdata(truth), m=M, cohort=cohort, framework=framework, seed=seed)
+    engine = Engine.create(
+        microdata(truth, DECLARED), m=M, cohort=cohort, framework=framework, seed=seed
+    )
     born = 60
     for n_out, n_in in steps:
         order = random.permutation(truth.num_rows)
@@ -142,7 +147,7 @@ def test_free_places_are_taken_before_counterfeits_are_made() -> None:
 def test_a_value_that_comes_alone_is_hidden_among_counterfeits() -> None:
     random = np.random.default_rng(3)
     truth = pa.concat_tables([rows(random, 20, 20 * i, value) for i, value in enumerate("abc")])
-    engine = Engine.create(microdata(truth), m=3, cohort=8, seed=1)
+    engine = Engine.create(microdata(truth, DECLARED), m=3, cohort=8, seed=1)
     engine, update = changed(engine, rows(random, 4, 100, "d"), None)
     assert update.counterfeits == 8
     assert engine.count("s = 'd' AND person >= 100").lo == 0
@@ -179,14 +184,76 @@ def test_domains_grow_but_do_not_shrink() -> None:
     far = truth.filter(pa.compute.equal(truth["x"], 4))
     engine, _ = changed(engine, None, far)
     assert engine.attributes["x"].values.to_pylist() == [0, 1, 2, 3, 4]
-    new = pa.table({"person": [500, 501], "x": [-3, 9], "s": ["a", "q"]})
+    new = pa.table({"person": [500, 501], "x": [-3, 9], "s": ["a", "b"]})
     engine, _ = changed(engine, new, None)
     assert engine.attributes["x"].values.to_pylist() == [-3, 0, 1, 2, 3, 4, 9]
-    assert "q" in engine.attributes["s"].values.to_pylist()
     assert engine.count("x = 9").hi >= 1
     gaps = pa.table({"person": [600], "x": pa.array([None], pa.int64()), "s": ["a"]})
     engine, _ = changed(engine, gaps, None)
     assert engine.count("x IS NULL").hi == 1
+
+
+@pytest.mark.parametrize(("value", "named"), [("q", "'q'"), (None, "a missing value")])
+@pytest.mark.parametrize("schema", [SCHEMA, DECLARED], ids=["rows", "declared"])
+def test_the_sensitive_domain_does_not_grow(
+    value: str | None, named: str, schema: sf.Schema
+) -> None:
+    """Domains are public: one that grew would tell the value of whoever came."""
+    truth = rows(np.random.default_rng(7), 60, 0)
+    engine = Engine.create(microdata(truth, schema), m=2, seed=1)
+    new = pa.table({"person": [500, 501], "x": [1, 1], "s": ["a", value]})
+    with pytest.raises(SchemaError, match=f"its public domain lacks {named}: .* are declared"):
+        changed(engine, new, None)
+    # a value that the rows' own domain has, and no row, is none of theirs
+    engine, _ = updated(engine, microdata(new).take(np.array([0])), None, Randomness(1))
+    assert engine.attributes["s"].size == (8 if schema is DECLARED else 6)
+
+
+def test_a_row_that_leaves_and_returns_at_once_stays() -> None:
+    """Another signature beside the first would leave the values that are in both."""
+    truth = rows(np.random.default_rng(8), 60, 0)
+    engine = Engine.create(microdata(truth), m=2, cohort=3, seed=1)
+    before = homes(engine)
+    returning = truth.slice(10, 20)
+    new = pa.concat_tables([rows(np.random.default_rng(9), 5, 100), returning])
+    for seed in range(5):
+        after, update = changed(engine, new, truth.slice(5, 25), seed)
+        assert (update.deleted, update.inserted, update.rows) == (5, 5, 60)
+        found = homes(after)
+        assert all(found[one][0] == before[one][0] for one in returning["person"].to_pylist())
+    same, update = changed(engine, returning, returning)
+    assert (update.deleted, update.inserted) == (0, 0)
+    assert [same.count(query) for query in QUERIES] == [engine.count(query) for query in QUERIES]
+
+
+def test_equal_rows_return_one_by_one() -> None:
+    table = pa.table({"person": [1, 1, 1, 2, 2, 2], "x": [0] * 6, "s": list("aabbcc")})
+    engine = Engine.create(microdata(table), m=2, cohort=None, seed=1)
+    twins = pa.table({"person": [1, 1], "x": [0, 0], "s": ["a", "a"]})
+    _, update = changed(engine, twins.slice(0, 1), twins)
+    assert (update.deleted, update.inserted, update.rows) == (1, 0, 5)
+    _, update = changed(engine, pa.concat_tables([twins, twins]), twins)
+    assert (update.deleted, update.inserted, update.rows) == (0, 2, 8)
+
+
+def test_who_is_not_there_cannot_return() -> None:
+    truth = rows(np.random.default_rng(8), 60, 0)
+    engine = Engine.create(microdata(truth), m=2, seed=1)
+    stranger = pa.table({"person": [900], "x": [1], "s": ["a"]})
+    with pytest.raises(DataError, match="1 of 1 rows to delete are not in the database"):
+        changed(engine, stranger, stranger)
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.int32(), pa.float64(), pa.bool_()], ids=str)
+def test_columns_of_another_type_are_refused(kind: pa.DataType) -> None:
+    days = [date(2020, 1, day) for day in (1, 2, 3, 4)] * 4
+    table = pa.table({"since": days, "s": list("abcd") * 4})
+    schema = sf.Schema(quasi=["since"], sensitive="s")
+    engine = Engine.create(microdata(table, schema), m=2, seed=1)
+    other = microdata(pa.table({"since": pa.array([1]).cast(kind), "s": ["a"]}), schema)
+    for inserted, deleted in ((other, None), (None, other)):
+        with pytest.raises(SchemaError, match=r"'since' is date32.* in the database and"):
+            updated(engine, inserted, deleted, Randomness(1))
 
 
 def test_a_declared_domain_does_not_grow() -> None:

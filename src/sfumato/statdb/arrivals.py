@@ -1,0 +1,121 @@
+"""Rows that come or go, under the public domains of a database.
+
+Values get the types that the database has. Numbers of a column with ``bins`` get the classes that
+were made when the database was; their limits are read off the names of the classes.
+
+The domain of the sensitive attribute does not grow. Domains are public: if a newcomer brought a
+value, those before and after would differ by this value, and everybody would know it for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.arrays import Floats, Ints
+from sfumato.core.attribute import Attribute, as_floats
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Declaration, Schema
+from sfumato.errors import SchemaError
+
+
+def alike(schema: Schema, attributes: Mapping[str, Attribute], rows: Microdata) -> Microdata:
+    """Rows with the values that the database would have for them; or why they cannot be had."""
+    _require_same_columns(schema, rows.schema)
+    found, codes = {}, {}
+    for name in (*schema.quasi, *schema.sensitive):
+        own, theirs = attributes[name], rows.attributes[name]
+        classes = schema.declarations.get(name, Declaration()).bins is not None
+        values = _in_type(own, theirs, classes=classes).dictionary_encode()
+        places = np.append(values.indices.to_numpy(), len(values.dictionary))
+        codes[name] = places[rows.codes[name]]  # a missing value's code is the last one's again
+        missing = bool((codes[name] == len(values.dictionary)).any())
+        found[name] = Attribute(name, own.kind, values.dictionary, own.ordered, missing)
+        if classes:
+            _require_classes(own, found[name], codes[name])
+    nothing = pa.table({"": pa.nulls(rows.n_rows)}).select([])
+    return Microdata(rows.schema, rows.n_rows, found, codes, nothing)
+
+
+def require_known(own: Attribute, theirs: Attribute, codes: Ints) -> None:
+    """Raise if rows have a sensitive value that the public domain lacks."""
+    stranger = _stranger(own, theirs, codes)
+    missing = theirs.has_missing and not own.has_missing
+    if stranger is None and not missing:
+        return
+    what = "a missing value" if stranger is None else repr(stranger)
+    raise SchemaError(
+        f"column {own.name!r} is sensitive, and its public domain lacks {what}: if the domain "
+        "grew, everybody would know the value of whoever brought it. Give the row a value that "
+        "the domain has, or leave it out; values that may come later are declared in the schema "
+        "(order, taxonomy or bins) when a database is created",
+        column=own.name,
+    )
+
+
+def _require_same_columns(own: Schema, theirs: Schema) -> None:
+    for role in ("quasi", "sensitive"):
+        here, there = set(getattr(own, role)), set(getattr(theirs, role))
+        if here != there:
+            raise SchemaError(
+                f"the database has {role} columns {', '.join(sorted(here))}, the rows have "
+                f"{', '.join(sorted(there)) or 'none'}"
+            )
+
+
+def _in_type(own: Attribute, theirs: Attribute, *, classes: bool) -> pa.Array:
+    """The values of rows in the type of the database."""
+    kind, wanted = theirs.values.type, own.values.type
+    try:
+        if classes and _is_number(kind):
+            return _classed(own, theirs.values.cast(pa.float64()))
+        if pa.types.is_temporal(wanted) and _is_number(kind):
+            raise pa.ArrowInvalid("a number is no date")  # Arrow would make one of some
+        return theirs.values.cast(wanted)
+    except pa.ArrowException as error:
+        raise SchemaError(
+            f"column {own.name!r} is {wanted} in the database and {kind} in the rows",
+            column=own.name,
+        ) from error
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def _classed(own: Attribute, numbers: pa.Array) -> pa.Array:
+    """The classes of numbers, as core.binning has them."""
+    codes = np.searchsorted(_limits(own.values.to_pylist()), as_floats(numbers), side="right")
+    return own.values.take(pa.array(codes))
+
+
+def _limits(classes: list[str]) -> Floats:
+    """What lies between classes: "below 3", "3 to 5", "5 and more". They have 12 digits at most."""
+    if len(classes) == 1:
+        return np.zeros(0)
+    first, *inner = classes[:-1]
+    ends = [first.removeprefix("below "), *(one.partition(" to ")[2] for one in inner)]
+    return np.array(ends, np.float64)
+
+
+def _require_classes(own: Attribute, theirs: Attribute, codes: Ints) -> None:
+    stranger = _stranger(own, theirs, codes)
+    if stranger is not None:
+        raise SchemaError(
+            f"column {own.name!r} has bins in the database, and none of them is {stranger!r}: the "
+            "classes are those that were made when the database was. Give numbers, under a schema "
+            "without bins, or the names of these classes",
+            column=own.name,
+        )
+
+
+def _stranger(own: Attribute, theirs: Attribute, codes: Ints) -> object | None:
+    """A value that some row has and the domain lacks."""
+    known = np.append(pc.index_in(theirs.values, own.values).is_valid(), True)
+    lacking = codes[~known.astype(np.bool_)[codes]]
+    return None if not len(lacking) else theirs.values[int(lacking[0])].as_py()

@@ -1,0 +1,110 @@
+"""sfumato statdb create and apply as an owner meets them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import sfumato as sf
+from sfumato.cli.main import main
+
+HEADER = "age,since,disease\n"
+ROWS = [
+    f"{20 + i % 40},2020-01-{1 + i % 9:02},{('flu', 'cold', 'gout')[i % 3]}\n" for i in range(60)
+]
+SCHEMA = 'quasi = ["age", "since"]\nsensitive = ["disease"]\n'
+BINS = "[attributes.age]\nbins = 4\n"
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    """A folder to work in."""
+
+    def __init__(self, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.place, self.capsys = place, capsys
+        self.folder = str(place / "people.statdb")
+
+    def file(self, name: str, text: str) -> str:
+        (self.place / name).write_text(text)
+        return str(self.place / name)
+
+    def run(self, *arguments: str) -> Ran:
+        with pytest.raises(SystemExit) as ended:
+            main(["statdb", *arguments])
+        shown = self.capsys.readouterr()
+        return Ran(int(str(ended.value.code)), shown.out, shown.err)
+
+    def create(self, schema: str = SCHEMA, *options: str) -> Ran:
+        rows, roles = (
+            self.file("people.csv", HEADER + "".join(ROWS)),
+            self.file("people.toml", schema),
+        )
+        return self.run("create", rows, "-s", roles, "--m", "2", "-o", self.folder, *options)
+
+    def apply(self, **files: str) -> Ran:
+        given = [
+            part
+            for option, rows in files.items()
+            for part in (f"--{option}", self.file(f"{option}.csv", HEADER + rows))
+        ]
+        return self.run("apply", self.folder, *given)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(tmp_path, capsys)
+
+
+def test_rows_come_and_go(shell: Shell) -> None:
+    assert shell.create().code == 0
+    done = shell.apply(insert="33,2020-01-03,flu\n", delete="".join(ROWS[:4]))
+    assert (done.code, "4 rows deleted, 1 inserted: 57 rows" in done.out) == (0, True)
+
+
+def test_a_new_sensitive_value_is_refused(shell: Shell) -> None:
+    shell.create()
+    done = shell.apply(insert="33,2020-01-03,rabies\n")
+    assert done.code == 2
+    assert "public domain lacks 'rabies'" in done.err
+    assert "order, taxonomy or bins" in done.err
+    assert sf.StatDB.open(shell.folder).generation == 1
+
+
+@pytest.mark.parametrize("option", ["insert", "delete"])
+def test_another_type_is_refused(shell: Shell, option: str) -> None:
+    shell.create()
+    done = shell.apply(**{option: "33,20200103,flu\n"})
+    assert done.code == 2
+    assert "column 'since' is date32[day] in the database and int64 in the rows" in done.err
+
+
+def test_columns_with_bins_are_changed(shell: Shell) -> None:
+    shell.create(SCHEMA + BINS)
+    done = shell.apply(insert="19,2020-01-03,flu\n", delete="".join(ROWS[:4]))
+    assert (done.code, "57 rows" in done.out) == (0, True)
+    db: Any = sf.StatDB.open(shell.folder)
+    assert db.info()["quasi"]["age"] == 4
+
+
+def test_a_row_in_both_files_does_not_change(shell: Shell) -> None:
+    shell.create()
+    done = shell.apply(insert="".join(ROWS[:4]), delete="".join(ROWS[:6]))
+    assert "2 rows deleted, 0 inserted: 58 rows" in done.out
+
+
+def test_returning_is_warned_of_in_the_help(shell: Shell) -> None:
+    said = " ".join(shell.run("apply", "--help").out.split())
+    assert "Somebody who leaves and returns" in said
+
+
+def test_boxes_warn_of_undeclared_domains(shell: Shell) -> None:
+    made = shell.create(SCHEMA + BINS, "--framework", "generalization")
+    assert made.code == 0
+    assert "warning: the schema does not declare the domain of 'since'" in made.err
