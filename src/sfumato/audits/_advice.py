@@ -30,6 +30,7 @@ _LARGE_GROUPS = 2.0  # mean group size in units of k
 _POOR = 0.5  # relative error with which half of the queries of a size are as good as lost
 _FAIR = 0.2
 _SLANTED = 0.05
+_SURE = 0.9  # of being in the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ def advise(seen: Evaluation) -> tuple[Advice, ...]:
     """All advice that applies, the gravest first."""
     found = [
         *_about_promise(seen),
+        *_about_presence(seen),
         *_about_bounds(seen),
         *_about_text(seen),
         *_about_attributes(seen),
@@ -63,6 +65,16 @@ def _about_promise(seen: Evaluation) -> Iterator[Advice]:
             f"{_plural(len(broken), 'check')} of the promise failed",
             "Do not publish this release. Make it again from the table and verify it; if files "
             "were changed or added by hand, leave them out.",
+        )
+
+
+def _about_presence(seen: Evaluation) -> Iterator[Advice]:
+    if seen.presence is not None and seen.presence >= _SURE:
+        yield Advice(
+            f"somebody is known to be in the table with a chance of {seen.presence:.0%}",
+            "Where the list adds few people, who fits a box is in the table. If that must stay "
+            "secret, use a longer list, a larger k, or Direct with --no-trim; sf.join_risk tells "
+            "more, also what the edges of boxes give away.",
         )
 
 

@@ -26,13 +26,14 @@ from sfumato.audits._distributions import Distribution, blurred, distribution, u
 from sfumato.audits._limits import limits_of
 from sfumato.audits._query_errors import QueryErrors, askable, compare_slowly
 from sfumato.audits.evidence import evidence_on
+from sfumato.audits.join_risk import join_risk
 from sfumato.audits.report.page import render
 from sfumato.audits.report.writing import write_page
 from sfumato.audits.verify import Verification, verify
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
-from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
 from sfumato.queries.sql import parse
 from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
 from sfumato.releases.load import Release, load
@@ -44,7 +45,8 @@ class Evaluation:
     """Everything that the report shows.
 
     ``unasked`` names columns that cannot be asked about, with the reason; ``errors`` is None if no
-    query of the workload could be asked.
+    query of the workload could be asked. ``presence`` is how surely the least protected person is
+    known to be in a table that was joined with a list; None for other releases.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Evaluation:
     distributions: tuple[Distribution, ...]
     unasked: dict[str, str]
     errors: QueryErrors | None
+    presence: float | None = None
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -78,6 +81,7 @@ class Evaluation:
                 "metrics": self.manifest.metrics,
                 "distributions": [shown.to_dict() for shown in self.distributions],
                 "cannot_be_asked": self.unasked,
+                "presence": self.presence,
                 "queries": None if self.errors is None else self.errors.to_dict(),
                 "advice": [{"figure": one.figure, "text": one.text} for one in self.advice],
             }
@@ -116,7 +120,24 @@ def evaluate(
         compared.append(distribution(published, table, *subject))
     asked = _workload(workload, table, queries, seed)
     errors = _errors(published, table, asked, refused, lambda share: tell("asking", share))
-    return Evaluation(name, published.manifest, verification, tuple(compared), refused, errors)
+    return Evaluation(
+        name,
+        published.manifest,
+        verification,
+        tuple(compared),
+        refused,
+        errors,
+        _presence(published, table, verification),
+    )
+
+
+def _presence(release: Release, table: Microdata, verification: Verification) -> float | None:
+    if not isinstance(release, JoinRelease) or not verification.checks[0].kept:
+        return None
+    try:
+        return float(join_risk(release, table).presence.max())
+    except SfumatoError:
+        return None  # boxes made for reading
 
 
 def _verified(release: Release | str | Path) -> tuple[str, Release, Verification]:

@@ -300,3 +300,21 @@ def test_what_is_asked_wrongly_is_refused() -> None:
     other, _ = released(people, ~inside, sf.Refinement(sf.Mondrian()), 5)
     with pytest.raises(DataError, match="rows"):
         join_risk(other, table)
+
+
+def test_the_report_says_that_somebody_is_surely_in_the_table() -> None:
+    columns = {"id": list(range(20)), "x": [1, 2, 3, 4] * 5}
+    schema = sf.Schema(identifiers=["id"], quasi=["x"])
+    table = sf.Microdata.from_arrow(pa.table(columns), schema, id="id")
+    far = pa.table({"id": list(range(100, 140)), "x": [9] * 40})  # nobody near the microdata
+    with pytest.warns(sf.errors.SfumatoWarning, match="nobody"):
+        release = sf.publish_join(table, far, sf.Refinement(sf.Mondrian()), sf.KJoinAnonymity(5))
+    seen = sf.evaluate(release, table, queries=5, seed=1)
+    assert seen.presence == 1.0
+    assert any("known to be in the table" in one.figure for one in seen.advice)
+    many = pa.table({"id": list(range(2_000)), "x": [1, 2, 3, 4] * 500})
+    hidden = sf.publish_join(table, many, sf.Refinement(sf.Mondrian()), sf.KJoinAnonymity(5))
+    seen = sf.evaluate(hidden, table, queries=5, seed=1)
+    assert seen.presence is not None
+    assert seen.presence < 0.2
+    assert not any("known to be in the table" in one.figure for one in seen.advice)
