@@ -174,12 +174,18 @@ def _count(stated: object) -> int:
     return stated
 
 
+def _text(stated: object) -> str:
+    if not isinstance(stated, str):
+        raise ValueError(f"a column is called {stated!r}")
+    return stated
+
+
 def _column(stated: Mapping[str, Any]) -> PublishedColumn:
     def as_tuple(value: Sequence[Any] | None) -> tuple[Any, ...] | None:
         return None if value is None else tuple(value)
 
     return PublishedColumn(
-        name=stated["name"],
+        name=_text(stated["name"]),
         role=stated["role"],
         form=stated["form"],
         columns=tuple(stated["columns"]),
