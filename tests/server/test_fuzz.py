@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -14,7 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.server.questions import Asked, understood
-from tests.server.kit import running
+from tests.server.kit import GENEROUS, running
 from tests.support.sql_texts import Texts
 
 
@@ -39,17 +39,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_random_texts_are_answered_or_refused_at_a_place(folder: Path) -> None:
     texts, statuses = Texts(Random(7)), Counter[int]()
-    with running(folder) as kit:
+    # a text that takes longer gets 504, which is neither
+    with running(folder, limits=replace(GENEROUS, seconds=5.0)) as kit:
         for number in range(600):
             text = texts.text() if number % 4 else f"SELECT COUNT(*) FROM t WHERE {texts.where()}"
-            started = time.monotonic()
             if number % 3:
                 reply = kit.http.post("/v1/query", content=json.dumps({"sql": text}))
             elif text.isprintable():
                 reply = kit.http.get("/v1/query", params={"sql": text})
             else:
                 continue
-            assert time.monotonic() - started < 5, text
             statuses[reply.status_code] += 1
             assert reply.status_code in (200, 422), (text, reply.text)
             if reply.status_code == 422:

@@ -76,18 +76,18 @@ def test_limits_that_let_nothing_through(bad: dict[str, Any]) -> None:
 def test_a_question_that_takes_too_long(
     folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = threading.Event()
+    slow, finished = threading.Event(), threading.Event()
 
     def reading(*arguments: Any) -> Any:
-        slow.wait(2)
+        slow.wait(20)
+        finished.set()
         return read(*arguments)
 
     read = answering.read
     with running(copied(folder_of_people, tmp_path), limits=Limits(seconds=0.2)) as kit:
         monkeypatch.setattr(asking_api, "read", reading)
-        started = time.monotonic()
         require_error(kit.ask(FLU), 504, "timeout")
-        assert time.monotonic() - started < 1.5
+        assert not finished.is_set()  # it was not waited for
         slow.set()
         last = kit.records()[-1].entry
         assert (last.kind, last.answer) == ("refusal", "timeout")

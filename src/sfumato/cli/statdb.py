@@ -43,11 +43,8 @@ def statdb() -> None:
     """
 
 
-statdb.add_command(token)
-statdb.add_command(log)
-
-
-statdb.add_command(serve)
+for command in (serve, token, log):
+    statdb.add_command(command)
 
 
 @statdb.command()

@@ -14,9 +14,9 @@ SIGMOD 2007, for bucketizations in cohorts. A row that stays keeps its signature
 A row that is deleted and inserted in one change stays where it is: a second signature beside the
 first would leave only the values that are in both.
 
-Which equal row is deleted, which free place is taken and which values counterfeits have is random.
-A counterfeit satisfies no condition, so intervals contain the truth; they become longer with every
-counterfeit, as a group has values that nobody in it has.
+Which equal row is deleted and which free place is taken is random; counterfeits have the values
+that are most frequent in the database. A counterfeit satisfies no condition, so intervals contain
+the truth; they become longer with every counterfeit, as a group has values that nobody in it has.
 """
 
 from __future__ import annotations
