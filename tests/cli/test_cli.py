@@ -119,7 +119,9 @@ def test_anatomy(place: Path) -> None:
 def test_anatomy_has_no_boxes(place: Path) -> None:
     for more in (["--labels"], ["--means"], ["--relaxed"], ["--round-robin"]):
         refused(publish(place, "--method", "anatomy", "--l", "2", *more), place, more[0])
-    refused(publish(place, "--method", "anatomy", "--k", "5"), place, "k-anonymity alone")
+    refused(
+        publish(place, "--method", "anatomy", "--k", "5"), place, "k-anonymity is not a promise"
+    )
 
 
 def test_inspect_writes_a_schema_that_publish_accepts(place: Path) -> None:

@@ -70,7 +70,7 @@ def test_permuted(place: Path) -> None:
         (["--method", "perturb", "--m", "3", "--k", "2"], "--k: the method perturb makes no"),
         (["--method", "perturb", "--m", "3", "--round-robin"], "--round-robin: the method"),
         (["--k", "2", "--p", "0.5"], "--p: the method mondrian adds no noise"),
-        (["--form", "permuted", "--k", "3"], "k-anonymity alone"),
+        (["--form", "permuted", "--k", "3"], "k-anonymity is not a promise"),
         (["--form", "permuted", "--l", "2", "--means"], "--means are for boxes"),
     ],
 )

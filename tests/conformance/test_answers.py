@@ -33,6 +33,7 @@ from sfumato.releases.manifest import Manifest
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
 from sfumato.verbs import perturb
+from tests.support.models import Anything
 from tests.support.possible import POSSIBLE, truth
 from tests.support.releases import Fixed, anatomized, generalized
 from tests.support.tables import microdata
@@ -184,7 +185,7 @@ def loose(release: GeneralizedTable) -> GeneralizedTable:
 
 
 def permuted(table: Microdata, groups: list[int]) -> PermutedTable:
-    return sf.publish(table, Fixed(tuple(groups)), sf.DistinctLDiversity(1), form="permuted")
+    return sf.publish(table, Fixed(tuple(groups)), Anything(), form="permuted")
 
 
 def perturbed(table: Microdata) -> PerturbedTable:

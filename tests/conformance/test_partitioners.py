@@ -111,7 +111,7 @@ def test_groups_are_safe_or_nothing_is_returned(
     if refused(algorithm, model):
         return
     table = TABLES[name]
-    combined = KAnonymity(2) & model if name != "one row" else KAnonymity(1) & model
+    combined = KAnonymity(2) & model
     needs = needs_of(combined, table)
     if not passes_naively(needs, table, range(table.n_rows)):
         with pytest.raises(Infeasible) as caught:

@@ -3,7 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.models._rules import passes_rules
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import BuiltIn
-from sfumato.models.closeness import TCloseness
+from sfumato.models.closeness import Distance, TCloseness
 from sfumato.models.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -28,19 +28,19 @@ from tests.support.oracles import ORACLES
 from tests.support.strategies import count_matrices, taxonomies
 from tests.support.tables import attribute, histograms
 
-HALVES = st.integers(2, 12).map(lambda number: number / 2)
+HALVES = st.integers(3, 12).map(lambda number: number / 2)
 PARAMETERS: dict[str, st.SearchStrategy[BuiltIn]] = {
-    "k-anonymity": st.builds(KAnonymity, st.integers(1, 20)),
-    "k-join-anonymity": st.builds(KJoinAnonymity, st.integers(1, 20)),
+    "k-anonymity": st.builds(KAnonymity, st.integers(2, 20)),
+    "k-join-anonymity": st.builds(KJoinAnonymity, st.integers(2, 20)),
     "l-diversity": st.builds(LDiversity, HALVES),
-    "distinct-l-diversity": st.builds(DistinctLDiversity, st.integers(1, 6)),
+    "distinct-l-diversity": st.builds(DistinctLDiversity, st.integers(2, 6)),
     "entropy-l-diversity": st.builds(EntropyLDiversity, HALVES),
     "recursive-cl-diversity": st.builds(
-        RecursiveLDiversity, HALVES.map(lambda c: c / 4), st.integers(1, 6)
+        RecursiveLDiversity, HALVES.map(lambda c: c / 4), st.integers(2, 6)
     ),
     "t-closeness": st.builds(
         TCloseness,
-        st.integers(0, 20).map(lambda t: t / 20),
+        st.integers(0, 19).map(lambda t: t / 20),
         st.sampled_from(["equal", "ordered", "hierarchical"]),
     ),
 }
@@ -116,16 +116,22 @@ def test_merging_safe_groups_keeps_them_safe(name: str, data: st.DataObject) -> 
 def on_the_limit(line: list[int], of: Attribute, groups: Histograms) -> list[Any]:
     """Models with exactly the parameter that a group bears."""
     single = Histograms.of_matrix(of, np.array([line]), groups.whole)
-    return [
-        KAnonymity(sum(line)),
-        LDiversity(sum(line) / max(line)),
-        DistinctLDiversity(sum(count > 0 for count in line)),
-        EntropyLDiversity(max(1.0, math.exp(entropies(single)[0]))),
-        *(
-            TCloseness(min(1.0, TCloseness(0, distance).distances(single)[0]), distance)
-            for distance in ("equal", "ordered")
-        ),
+    distances = {
+        distance: TCloseness(0, distance).distances(single)[0]
+        for distance in get_args(Distance)[:2]
+    }
+    models: list[Any] = [
+        TCloseness(found, distance) for distance, found in distances.items() if found < 1
     ]
+    if sum(line) > 1:
+        models.append(KAnonymity(sum(line)))
+    if sum(count > 0 for count in line) > 1:  # of one value nothing can be promised
+        models += [
+            LDiversity(sum(line) / max(line)),
+            DistinctLDiversity(sum(count > 0 for count in line)),
+            EntropyLDiversity(math.exp(entropies(single)[0])),
+        ]
+    return models
 
 
 @given(count_matrices(max_groups=3, max_count=1000))

@@ -52,7 +52,7 @@ def test_groups_pass_and_cover_all_rows(
 
 
 @settings(max_examples=120)
-@given(tables(max_rows=60), st.integers(1, 8), SEEDS)
+@given(tables(max_rows=60), st.integers(2, 8), SEEDS)
 def test_groups_have_k_rows_and_equal_rows_stay_together(
     table: Microdata, k: int, seed: int
 ) -> None:
@@ -64,8 +64,6 @@ def test_groups_have_k_rows_and_equal_rows_stay_together(
     vectors = [tuple(codes) for codes in table.quasi_codes().tolist()]
     owners = set(zip(vectors, found.groups.tolist(), strict=True))
     assert len(owners) == len(set(vectors))
-    if k == 1:
-        assert found.n_groups == len(set(vectors))
 
 
 @settings(max_examples=120)

@@ -1,4 +1,4 @@
-"""Models for tests: settings of every built-in one, and two that only exist in Python."""
+"""Models for tests: settings of every built-in one, and some that only exist in Python."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,17 +21,17 @@ from sfumato.models.requirements import Requirement, requirements
 
 # Two or three of each, from nearly harmless to demanding.
 SETTINGS: tuple[BuiltIn, ...] = (
-    KAnonymity(1),
+    KAnonymity(2),
     KAnonymity(4),
     KJoinAnonymity(3),
-    LDiversity(1),
+    LDiversity(1.25),
     LDiversity(1.75),
     LDiversity(3),
-    DistinctLDiversity(1),
+    DistinctLDiversity(2),
     DistinctLDiversity(3),
     EntropyLDiversity(1.5),
     EntropyLDiversity(2.75),
-    RecursiveLDiversity(2.0, 1),
+    RecursiveLDiversity(9.0, 2),
     RecursiveLDiversity(1.5, 2),
     RecursiveLDiversity(3.0, 3),
     TCloseness(0.4),
@@ -56,6 +56,16 @@ class InPython:
 
     def passes(self, groups: Histograms) -> Flags:
         return self.model.passes(groups)
+
+
+@dataclass(frozen=True)
+class Anything:
+    """A user's own model that asks for nothing, of sizes or of values, where groups are given."""
+
+    needs_sensitive: bool = True
+
+    def passes(self, groups: Histograms) -> Flags:
+        return np.ones(groups.n_groups, np.bool_)
 
 
 class NobodyAlone:

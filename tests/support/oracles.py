@@ -54,7 +54,10 @@ def closeness(model: Any, group: Vector, whole: Vector, of: Attribute | None) ->
     distance = model.distance
     if distance is None:
         distance = "hierarchical" if of.taxonomy else "ordered" if of.ordered else "equal"
-    return bool(earth_movers_distance(group, whole, ground(of, distance)) <= model.t + 2e-9)
+    occurring = [code for code, count in enumerate(whole) if count]
+    here, there = (tuple(counts[code] for code in occurring) for counts in (group, whole))
+    moved = earth_movers_distance(here, there, ground(of, distance, occurring))
+    return bool(moved <= model.t + 2e-9)
 
 
 ORACLES: dict[str, Callable[[Any, Vector, Vector, Attribute | None], bool]] = {
@@ -90,19 +93,18 @@ def counted(codes: Iterable[int], size: int) -> Vector:
     return tuple(found[code] for code in range(size))
 
 
-def ground(of: Attribute, distance: str) -> Matrix:
-    """What it costs to move mass from one code to another (Li et al., section 4)."""
-    size = of.size
+def ground(of: Attribute, distance: str, occurring: Sequence[int]) -> Matrix:
+    """What it costs to move mass between codes that occur (Li et al., section 4)."""
     if distance == "equal":
-        return tuple(tuple(float(i != j) for j in range(size)) for i in range(size))
+        return tuple(tuple(float(i != j) for j in occurring) for i in occurring)
     if distance == "ordered":
-        steps = max(1, size - 1)
-        return tuple(tuple(abs(i - j) / steps for j in range(size)) for i in range(size))
+        ranks, steps = range(len(occurring)), max(1, len(occurring) - 1)
+        return tuple(tuple(abs(i - j) / steps for j in ranks) for i in ranks)
     assert of.taxonomy is not None
-    return tuple(tuple(_tree(of, i, j) for j in range(size)) for i in range(size))
+    return tuple(tuple(_tree(of, i, j, set(occurring)) for j in occurring) for i in occurring)
 
 
-def _tree(of: Attribute, one: int, other: int) -> float:
+def _tree(of: Attribute, one: int, other: int, occurring: set[int]) -> float:
     """Height of the lowest common ancestor over the tree's; 1 to and from a missing value."""
     taxonomy = of.taxonomy
     assert taxonomy is not None
@@ -111,7 +113,18 @@ def _tree(of: Attribute, one: int, other: int) -> float:
     if of.missing_code in (one, other):
         return 1.0
     ancestor = lowest_common_ancestor(taxonomy, [one, other])
-    return height(taxonomy, ancestor) / height(taxonomy, 0)
+    used = {int(taxonomy.leaf_nodes[code]) for code in occurring - {of.missing_code}}
+    return _used_height(taxonomy, ancestor, used) / _used_height(taxonomy, 0, used)
+
+
+def _used_height(taxonomy: Taxonomy, node: int, used: set[int]) -> int:
+    """Longest way down to a leaf in use, counting only nodes where ways part."""
+    ways = [
+        _used_height(taxonomy, child, used)
+        for child, parent in enumerate(taxonomy.parents.tolist())
+        if parent == node and any(child in ancestors(taxonomy, leaf) for leaf in used)
+    ]
+    return max(ways, default=0) + (len(ways) > 1)
 
 
 def ancestors(taxonomy: Taxonomy, node: int) -> list[int]:

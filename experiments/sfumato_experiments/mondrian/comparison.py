@@ -117,7 +117,7 @@ def _release(
 
 def _gap(release: sf.GeneralizedTable) -> float:
     """The share of its penalty that a better grid could save at most."""
-    bound = float(release.manifest.algorithm["lower_bound"])
+    bound = float(release.manifest.search["lower_bound"])
     return 1 - bound / float(release.metrics["discernibility"])
 
 

@@ -39,7 +39,7 @@ def _intervals(grid: sf.GeneralizedTable, name: str) -> int:
 
 
 def _said(grids: list[list[sf.GeneralizedTable]]) -> str:
-    proven = [grid.manifest.algorithm["optimal"] for line in grids for grid in line]
+    proven = [grid.manifest.search["optimal"] for line in grids for grid in line]
     return f"{sum(proven)} of {len(proven)} grids proven optimal"
 
 

@@ -1,29 +1,39 @@
 """Verify a release from its published files alone, as anyone who receives it could.
 
 The groups are read off the tables (see evidence), and every promised model is computed again on
-them. Nothing of the owner's is needed or used.
+them. Nothing of the owner's is needed or used, and nothing of the release is believed: see checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sfumato.audits.checks import (
+    doubled_columns,
+    other_figures,
+    other_files,
+    other_spellings,
+    other_statements,
+)
 from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
 from sfumato.core.histograms import Histograms
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError
-from sfumato.models.base import Model
+from sfumato.io.opened import one_line
+from sfumato.models.base import BuiltIn, Model
 from sfumato.models.registry import model_from_dict
+from sfumato.releases.bearing import CUSTOM, unbearable
+from sfumato.releases.files import Files
 from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
-from sfumato.releases.load import Release, load
-from sfumato.releases.manifest import FILE
-from sfumato.releases.perturbed import MODEL as PERTURBATION
+from sfumato.releases.load import Release, read_release
+from sfumato.releases.manifest import Manifest
 from sfumato.releases.perturbed import PerturbedTable
+from sfumato.releases.stated import read_manifest
 
 _ROUNDING = 1e-9
 
@@ -81,33 +91,64 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
 
     ``models`` are a user's own models that the release was made with, recognized by class name.
     """
-    release = load(path)
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    readable = _judged("tables as stated", doubled_columns(folder))
+    if not readable.kept:
+        return Verification(folder, manifest.rows, 0, (readable,))
+    try:
+        files = Files(folder, manifest, kept={})
+        release = read_release(files)
+    except SfumatoError as error:
+        return Verification(
+            folder, manifest.rows, 0, (replace(readable, kept=False, detail=str(error)),)
+        )
     evidence = evidence_of(release)
-    flaw = next(chain(_strangers(release, Path(path)), evidence.flaws()), None)
-    statement = "tables as stated"
-    if flaw is not None:
-        return Verification(Path(path), evidence.rows, 0, (Check(statement, False, flaw),))
     own = {type(model).__name__: model for model in models}
-    promises = (
-        _check_retention(release, stated)
-        if isinstance(release, PerturbedTable) and stated.get("model") == PERTURBATION
-        else _check(release, stated, own)
-        for stated in release.manifest.promise
+    sound = (
+        _judged("tables as stated", evidence.flaws()),
+        _judged("release.json as it must be", other_statements(folder, release)),
     )
-    checks = (Check(statement, True), *promises)
-    return Verification(Path(path), evidence.rows, len(evidence.sizes), checks)
+    if not all(check.kept for check in sound):
+        unborne = (_bearing(manifest, stated) for stated in manifest.promise)
+        return Verification(folder, evidence.rows, 0, (*sound, *filter(None, unborne)))
+    exact = (
+        _judged("files hold their tables only", other_files(files, release)),
+        _judged("one spelling per value", other_spellings(manifest, release.tables)),
+        _judged("figures as stated", other_figures(release, evidence)),
+    )
+    promises = tuple(_promise(release, stated, own) for stated in manifest.promise)
+    return Verification(folder, evidence.rows, len(evidence.sizes), (*sound, *exact, *promises))
 
 
-def _strangers(release: Release, folder: Path) -> Iterator[str]:
-    """Files that are published with the release and belong to nothing it states."""
-    if not release.manifest.promise:
-        yield "release.json promises nothing"
-    for path in sorted(folder.iterdir()):
-        if path.name != FILE and path.stem not in release.stems:
-            yield f"file {path.name!r} is not part of the release"
-    for stem in release.stems:
-        if sum(path.stem == stem for path in folder.iterdir()) > 1:
-            yield f"table {stem!r} is there twice"
+def _judged(statement: str, flaws: Iterator[str]) -> Check:
+    """A statement, kept unless there is a flaw.
+
+    Whoever made the release may have made it so that looking at it fails in any way; that is a
+    flaw like others.
+    """
+    try:
+        flaw = next(flaws, None)
+    except SfumatoError as error:
+        flaw = str(error)
+    except Exception as error:
+        flaw = f"it cannot be read: {one_line(error)}"
+    return Check(statement, flaw is None, flaw or "")
+
+
+def _bearing(manifest: Manifest, stated: Mapping[str, Any]) -> Check | None:
+    """A promise that this form of release cannot make."""
+    why = unbearable(manifest.kind, stated)
+    return None if why is None else Check(str(stated.get("class", stated.get("model"))), False, why)
+
+
+def _promise(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> Check:
+    """One promise, computed again."""
+    if unborne := _bearing(release.manifest, stated):
+        return unborne
+    if isinstance(release, PerturbedTable):
+        return _check_retention(release, stated)
+    return _check(release, stated, own)
 
 
 def _check(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> Check:
@@ -129,16 +170,19 @@ def _check(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> C
         failing = np.flatnonzero(~model.passes(seen))
     except SfumatoError as error:
         return Check(str(stated.get("class", stated.get("model"))), False, str(error))
+    told = model.statement(seen) if isinstance(model, BuiltIn) else str(model)
     if not len(failing):
-        return Check(f"{model}{said}", True)
+        return Check(f"{told}{said}", True)
     others = f", and {len(failing) - 1:,} other groups" if len(failing) > 1 else ""
-    return Check(f"{model}{said}", False, evidence.name(int(failing[0])) + others)
+    return Check(f"{told}{said}", False, evidence.name(int(failing[0])) + others)
 
 
 def _check_retention(release: PerturbedTable, stated: dict[str, Any]) -> Check:
     """What p promises can be computed again; that values were kept so often cannot be seen."""
     on = str(stated.get("on"))
     try:
+        if list(stated) != ["model", "on", "p", "m", "domain_size"]:
+            raise ValueError("a perturbation is stated by on, p, m and domain_size")
         kept, m = release.retention(on), float(stated["m"])
         size = int(stated["domain_size"])
     except (KeyError, TypeError, ValueError) as error:
@@ -154,11 +198,15 @@ def _check_retention(release: PerturbedTable, stated: dict[str, Any]) -> Check:
 def _model(stated: dict[str, Any], own: dict[str, Model]) -> Model:
     if not isinstance(stated.get("model"), str):
         raise ParameterError(f"{stated.get('model')!r} is no model's name", parameter="model")
-    if stated["model"] != "custom":
-        return model_from_dict(stated)
-    if str(stated.get("class")) not in own:
+    if stated["model"] != CUSTOM:
+        model = model_from_dict(stated)
+        if json.dumps(model.to_dict()) != json.dumps(stated):
+            raise ParameterError(f"{model} is stated in another way", parameter="model")
+        return model
+    name = stated.get("class")
+    if list(stated) not in (["model", "class", "on"], ["model", "class"]) or name not in own:
         raise ParameterError(
             "a model of the publisher's own cannot be checked without it: verify(path, models=...)",
             parameter="models",
         )
-    return own[str(stated["class"])]
+    return own[str(name)]

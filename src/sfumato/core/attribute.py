@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core.arrays import Codes, Floats, Ints
+from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
 
@@ -68,6 +69,17 @@ class Attribute:
         scaled = (places - places[0]) / span if span > 0 else np.zeros(len(places))
         return np.append(scaled, 2.0) if self.has_missing else scaled
 
+    @property
+    def places(self) -> Floats:
+        """Where each value stands when values are counted: whole numbers and days count all that
+        lie between them, occurring or not; values of a list, and fractions, go by rank.
+        """
+        kind = self.values.type
+        whole = pa.types.is_integer(kind) or pa.types.is_date32(kind)
+        if self.kind is Kind.NUMERICAL and whole and self.taxonomy is None:
+            return self.positions
+        return np.arange(len(self.values), dtype=np.float64)
+
     def decode(self, codes: Ints) -> pa.Array:
         """The values behind the codes; the missing code becomes null."""
         domain = self.values
@@ -93,6 +105,7 @@ def encode(
     if order is None and taxonomy is not None:
         order = taxonomy.leaves
     found, places = _found_values(column.combine_chunks())
+    has_missing = bool(len(places)) and int(places.max()) == len(found)
     domain, codes_of = _ordered_domain(name, found, order)
     if taxonomy is not None and order is taxonomy.leaves:
         # leaves come from files as texts; labels and domain must agree on what a value is
@@ -103,7 +116,7 @@ def encode(
         kind=kind,
         values=domain,
         ordered=kind is Kind.NUMERICAL or order is not None,
-        has_missing=column.null_count > 0,
+        has_missing=has_missing,
         taxonomy=taxonomy,
     )
     narrow = _narrowest(attribute.size)
@@ -137,7 +150,21 @@ def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
             place = (np.cumsum(occurs) - 1).astype(_narrowest(len(occurs)))
             return pa.array(np.flatnonzero(occurs) + low).cast(column.type), place[offsets]
     encoded = column.dictionary_encode()
-    return encoded.dictionary, encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
+    found, places = encoded.dictionary, encoded.indices.fill_null(len(encoded.dictionary))
+    return _in_one_spelling(found, places.to_numpy())
+
+
+def _in_one_spelling(found: pa.Array, places: Ints) -> tuple[pa.Array, Ints]:
+    """Texts that are spelled in several ways become one value."""
+    if not pa.types.is_string(found.type):
+        return found, places
+    texts = folded(found)
+    if texts.equals(found):
+        return found, places
+    again = texts.dictionary_encode()
+    missing = len(again.dictionary)
+    place = np.append(again.indices.fill_null(missing).to_numpy(), missing)
+    return again.dictionary, place[places]
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -225,6 +252,8 @@ def _nearest(stranger: Any, domain: pa.Array) -> str:
 def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.Array:
     try:
         domain = pa.array(order).cast(kind)
+        if pa.types.is_string(kind):
+            domain = folded(domain)  # as in the column
         if pa.types.is_floating(kind):
             domain = pc.add(domain, 0.0)  # -0.0 is 0.0, as in the column
     except _UNLIKE as error:

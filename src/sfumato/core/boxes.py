@@ -33,8 +33,13 @@ class Side(Protocol):
         """Per group, the normalized certainty penalty: 0 for one value, 1 for all of them."""
         ...
 
+    @property
+    def domain_size(self) -> float:
+        """How many values there are."""
+        ...
+
     def n_values(self) -> Floats:
-        """Per group, how many domain values the side covers."""
+        """Per group, how many of these values the side covers."""
         ...
 
     def covers(self, codes: Ints, groups: Codes) -> Flags:
@@ -72,10 +77,17 @@ class Ranges:
         widths = np.where(self.low < 0, 0.0, at[self.high] - at[self.low])
         return np.where(self.missing & (self.low >= 0), 1.0, widths)
 
+    @property
+    def domain_size(self) -> float:
+        """All from the first to the last, and the missing one."""
+        at = self.attribute.places
+        return float(at[-1] - at[0] + 1 if len(at) else 0) + self.attribute.has_missing
+
     def n_values(self) -> Floats:
         """Domain values between the ends, and the missing one where it may be."""
-        inside = np.where(self.low < 0, 0, self.high - self.low + 1)
-        return (inside + self.missing).astype(np.float64)
+        at = np.append(self.attribute.places, 0.0)  # never empty: -1 must point somewhere
+        inside = np.where(self.low < 0, 0.0, at[self.high] - at[self.low] + 1)
+        return inside + self.missing
 
     def covers(self, codes: Ints, groups: Codes) -> Flags:
         """Between the ends, or missing where that may be."""
@@ -110,6 +122,11 @@ class ValueSets:
     def penalties(self) -> Floats:
         """(values - 1) / (domain - 1)."""
         return (np.diff(self.starts) - 1) / max(1, self.attribute.size - 1)
+
+    @property
+    def domain_size(self) -> float:
+        """All values."""
+        return float(self.attribute.size)
 
     def n_values(self) -> Floats:
         """Values in the set."""
@@ -157,6 +174,11 @@ class Nodes:
         unknown = self.missing & (self.nodes >= 0)
         return np.where(unknown, 1.0, np.where(self.nodes < 0, 0.0, spread))
 
+    @property
+    def domain_size(self) -> float:
+        """All leaves, and the missing value."""
+        return float(len(self.taxonomy.leaves) + self.attribute.has_missing)
+
     def n_values(self) -> Floats:
         """Leaves below the node, and the missing value where it may be."""
         inside = np.where(self.nodes < 0, 0, self.taxonomy.n_leaves(self.nodes))
@@ -194,9 +216,14 @@ class Cells:
         """A suppressed cell counts 1."""
         return (self.codes < 0).astype(np.float64)
 
+    @property
+    def domain_size(self) -> float:
+        """All values; one at least, where nothing is shown and so none is known."""
+        return float(max(1, self.attribute.size))
+
     def n_values(self) -> Floats:
         """One, or all."""
-        return np.where(self.codes < 0, self.attribute.size, 1).astype(np.float64)
+        return np.where(self.codes < 0, self.domain_size, 1.0)
 
     def covers(self, codes: Ints, groups: Codes) -> Flags:
         """The value itself, or anything."""

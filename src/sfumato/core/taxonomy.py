@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, Union
 
 import numpy as np
 
-from sfumato.core.arrays import Codes
+from sfumato.core.arrays import Codes, Flags
 from sfumato.errors import ParameterError, SchemaError
 
 # How a value reads that had to be a text because it is the key of a table.
@@ -134,6 +134,33 @@ class Taxonomy:
     def n_leaves(self, nodes: Codes) -> Codes:
         """How many leaves lie under each node."""
         return self.last_leaf[nodes] - self.first_leaf[nodes] + np.int32(1)
+
+    def restricted(self, kept: Flags) -> Taxonomy:
+        """The tree over some of its leaves only, without nodes that no longer tell any apart.
+
+        What nobody has must not count: an unused branch, or a chain of labels above one value,
+        would make the tree higher and all that is in use seem close.
+        """
+        before = np.append(0, np.cumsum(kept)).astype(np.int32)
+        first, beyond = before[self.first_leaf], before[self.last_leaf + 1]
+        n_leaves = beyond - first
+        widest_child = np.zeros(len(self.labels), np.int32)
+        np.maximum.at(widest_child, self.parents[1:], n_leaves[1:])
+        stays = n_leaves > widest_child
+        number = np.cumsum(stays).astype(np.int32) - 1
+        above = np.full(len(self.labels), -1, np.int32)  # the nearest node above that stays
+        for node in range(1, len(self.labels)):
+            parent = self.parents[node]
+            above[node] = number[parent] if stays[parent] else above[parent]
+        nodes = np.flatnonzero(stays)
+        return Taxonomy(
+            labels=tuple(self.labels[node] for node in nodes),
+            parents=above[nodes],
+            first_leaf=first[nodes],
+            last_leaf=beyond[nodes] - np.int32(1),
+            leaves=tuple(leaf for leaf, stay in zip(self.leaves, kept, strict=True) if stay),
+            leaf_nodes=number[self.leaf_nodes[kept]],
+        )
 
     def with_leaves(self, values: Sequence[Any]) -> Taxonomy:
         """The same tree over the same values in another type: 17 instead of the text '17'."""

@@ -13,6 +13,8 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.core.spelling import folded
+
 
 def plain_table(table: pa.Table) -> pa.Table:
     """The same rows without metadata, dictionaries and string layouts that few kernels know."""
@@ -37,17 +39,10 @@ def without_markers(table: pa.Table, markers: Collection[str]) -> pa.Table:
 
 
 def trimmed(table: pa.Table, names: Collection[str]) -> pa.Table:
-    """The same rows without blanks around the texts of the named columns.
-
-    "flu" and "flu " are one disease, and counting them as two would promise a diversity that is
-    not there. A text of nothing but blanks is missing, as it is in CSV.
-    """
+    """The same rows with the texts of the named columns in one spelling; see core.spelling."""
     for place, field in enumerate(table.schema):
         if field.name in names and pa.types.is_string(field.type):
-            texts = pc.utf8_trim_whitespace(table.column(place))
-            blank = pc.equal(texts, "")
-            texts = pc.if_else(blank, pa.scalar(None, pa.string()), texts)
-            table = table.set_column(place, field.name, texts)
+            table = table.set_column(place, field.name, folded(table.column(place)))
     return table
 
 

@@ -14,64 +14,41 @@ What a Parquet file holds beside the values, and why none of it tells more than 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import RawIOBase
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
+from sfumato.io.set_texts import set_texts
 
-_LARGE = 2**18  # rows from which it pays to write with several threads
+ROW_GROUP = 2**20  # rows
+Sink: TypeAlias = str | Path | RawIOBase
 
 
-def write_parquet(pieces: pa.Table | Iterable[pa.Table], path: str | Path) -> None:
+def write_parquet(pieces: pa.Table | Iterable[pa.Table], sink: Sink) -> None:
     """Write values and types, compressed, and nothing else; pieces of a table one by one."""
-    if isinstance(pieces, pa.Table):
-        table = plain_table(pieces)
-        if table.num_rows >= _LARGE and all(map(_is_simple, table.schema.types)):
-            _write_in_parallel(table, path)
-        else:
-            pq.write_table(table, path, compression="zstd", store_schema=False)
-        return
-    plain = (plain_table(piece) for piece in pieces)
+    tables = [pieces] if isinstance(pieces, pa.Table) else pieces
+    plain = (plain_table(piece) for piece in tables)
     first = next(plain)
-    with pq.ParquetWriter(path, first.schema, compression="zstd", store_schema=False) as writer:
+    with pq.ParquetWriter(sink, first.schema, compression="zstd", store_schema=False) as writer:
         for piece in chain((first,), plain):
-            writer.write_table(piece)
+            writer.write_table(piece.combine_chunks(), ROW_GROUP)
 
 
-def _write_in_parallel(table: pa.Table, path: str | Path) -> None:
-    """Have DuckDB encode the row groups, on all cores; it keeps the order of the rows."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.register("published", table)
-        connection.execute(
-            "COPY published TO $path (FORMAT parquet, COMPRESSION zstd)", {"path": str(path)}
-        )
-
-
-def _is_simple(kind: pa.DataType) -> bool:
-    """Whether a type comes back from DuckDB as it went in."""
-    return bool(
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_string(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_date32(kind)
-    )
-
-
-def write_csv(pieces: pa.Table | Iterable[pa.Table], path: str | Path) -> None:
-    """Write with a header line; a set of texts becomes ``{a, b}``, a missing value nothing."""
+def write_csv(pieces: pa.Table | Iterable[pa.Table], sink: Sink) -> None:
+    """Write with a header line; a set of texts becomes ``{a, b}`` (set_texts.py), a missing value
+    nothing.
+    """
     tables = [pieces] if isinstance(pieces, pa.Table) else pieces
     printable = (_printable_table(plain_table(piece)) for piece in tables)
     first = next(printable)
-    with pyarrow.csv.CSVWriter(path, first.schema) as writer:
+    with pyarrow.csv.CSVWriter(sink, first.schema) as writer:
         for piece in chain((first,), printable):
             writer.write_table(piece)
 
@@ -96,12 +73,4 @@ def _require_printable(field: pa.Field) -> None:
 def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_list(column.type):
         return column
-    joined = [_braced(chunk) for chunk in column.chunks]
-    return pa.chunked_array(joined, pa.string())
-
-
-def _braced(lists: pa.Array) -> pa.Array:
-    # joining a list that holds a null would lose the whole list
-    texts = lists.values.cast(pa.string()).fill_null("missing")
-    named = pa.ListArray.from_arrays(lists.offsets, texts, mask=lists.is_null())
-    return pc.binary_join_element_wise("{", pc.binary_join(named, ", "), "}", "")
+    return pa.chunked_array([set_texts(chunk) for chunk in column.chunks], pa.string())

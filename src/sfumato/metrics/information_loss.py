@@ -37,7 +37,8 @@ def ncp_by_attribute(boxes: Boxes, sizes: Counts, left_out: int = 0) -> dict[str
     """The mean penalty of each attribute's cells."""
     rows = int(sizes.sum()) + left_out
     return {
-        side.attribute.name: float((side.penalties() @ sizes + left_out) / rows) for side in boxes
+        side.attribute.name: float(((side.penalties() * sizes).sum() + left_out) / rows)
+        for side in boxes
     }
 
 
@@ -54,7 +55,7 @@ def iloss(boxes: Boxes, sizes: Counts, weights: Mapping[str, float] | None = Non
     return float(
         sum(
             given.get(side.attribute.name, 1.0)
-            * np.sum((side.n_values() - 1) / side.attribute.size * sizes)
+            * np.sum((side.n_values() - 1) / side.domain_size * sizes)
             for side in boxes
         )
     )

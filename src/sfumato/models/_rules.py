@@ -88,11 +88,15 @@ def passes_rules(  # one function on purpose: compiled calls inside calls are co
         else:  # closeness: ahead is what is left to carry on, along an order
             ahead = 0.0
             distance = 0.0
+            occurring = 0
             for v in range(first, last):
+                if whole[v] == 0:  # a value that nobody has is no step on the way
+                    continue
+                occurring += 1
                 difference = histogram[v] / size - whole[v]
                 ahead += difference
                 distance += abs(ahead) if kind == CLOSE_ORDERED else abs(difference) / 2
-            steps = last - first - 1 if kind == CLOSE_ORDERED else 1
+            steps = occurring - 1 if kind == CLOSE_ORDERED else 1
             passes = distance <= (a + TOLERANCE) * max(1, steps)
         if not passes:
             return False

@@ -34,7 +34,12 @@ class KAnonymity(BuiltIn):
         k = whole_number(self.k)
         if k is None or k < 1:
             raise ParameterError(
-                f"k must be a whole number, 1 or more, not {self.k}", parameter="k"
+                f"k must be a whole number, 2 or more, not {self.k}", parameter="k"
+            )
+        if k == 1:
+            raise ParameterError(
+                "k = 1 promises nothing: every row is a group of one row or more; use 2 or more",
+                parameter="k",
             )
         object.__setattr__(self, "k", k)
 

@@ -88,6 +88,10 @@ class BuiltIn(Combinable):
         """Per group, whether it is safe."""
         raise NotImplementedError
 
+    def statement(self, groups: Histograms) -> str:  # noqa: ARG002
+        """The model in words, with what it found in these groups where that decides its meaning."""
+        return str(self)
+
     def refusal(self, whole: Histograms) -> Infeasible:
         """The error for a table that fails even as one group."""
         raise NotImplementedError

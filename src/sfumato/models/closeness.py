@@ -1,19 +1,23 @@
 """t-closeness: a group's sensitive values are distributed like the table's (Li et al., ICDE 2007).
 
 The distance is the earth mover's: mass moves between categories at cost 1 (equal), along an order
-at cost steps / (domain - 1) (ordered), or through a taxonomy at the height of the lowest common
+at cost steps / (values - 1) (ordered), or through a taxonomy at the height of the lowest common
 ancestor over the height of the tree (hierarchical).
+
+Only values that occur in the table count, as in the paper. A declared order or taxonomy may name
+more; if these were steps on the way, unused ones would bring everything as close as one likes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from sfumato.core.arrays import Flags, Floats
-from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import Infeasible, ParameterError
@@ -40,8 +44,13 @@ class TCloseness(BuiltIn):
     def __post_init__(self) -> None:
         """Refuse a t that means nothing."""
         t = finite_number(self.t)
-        if t is None or not 0 <= t <= 1:
+        if t is None or not t >= 0:
             raise ParameterError(f"t must be between 0 and 1, not {self.t}", parameter="t")
+        if t >= 1:
+            raise ParameterError(
+                f"t = {t:g} promises nothing: no group can be farther away than 1; use a smaller t",
+                parameter="t",
+            )
         object.__setattr__(self, "t", t)
         if self.distance not in (None, "equal", "ordered", "hierarchical"):
             raise ParameterError(
@@ -55,17 +64,34 @@ class TCloseness(BuiltIn):
 
     def distances(self, groups: Histograms) -> Floats:
         """Each group's distance to the whole table."""
-        measure = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[
-            self._distance(groups)
-        ]
-        whole = groups.whole / groups.whole.sum()
-        width = len(whole)
+        occurring = groups.whole > 0
+        whole = groups.whole[occurring] / groups.whole.sum()
+        measure = self._measure(groups, occurring)
         found = np.empty(groups.n_groups)
-        step = max(1, _BLOCK // width)
+        step = max(1, _BLOCK // len(whole))
         for low in range(0, groups.n_groups, step):
             high = min(low + step, groups.n_groups)
-            found[low:high] = measure(_dense(groups, low, high) - whole, groups.attribute)
+            found[low:high] = measure(_dense(groups, low, high, occurring) - whole)
         return found
+
+    def _measure(self, groups: Histograms, occurring: Flags) -> Callable[[Floats], Floats]:
+        """The distance of a difference of shares, over the values that occur."""
+        distance, attribute = self._distance(groups), groups.attribute
+        if distance == "ordered":
+            return _ordered
+        if distance == "equal" or attribute is None or attribute.taxonomy is None:
+            return _equal
+        # the code behind the leaves is the missing value's, which no tree holds
+        leaves = occurring[: len(attribute.taxonomy.leaves)]
+        if not leaves.any():
+            return _equal
+        return partial(_hierarchical, taxonomy=attribute.taxonomy.restricted(leaves))
+
+    def statement(self, groups: Histograms) -> str:
+        """With the distance that is taken, and over how many values."""
+        n_values = int(np.count_nonzero(groups.whole))
+        told = f"{self._distance(groups)} distance over {n_values:,} values"
+        return f"{self.name} (t = {self.t:g}, {told}{f', on = {self.on}' if self.on else ''})"
 
     def rule(self, groups: Histograms) -> Rule | None:
         """A distance rule, except through a taxonomy."""
@@ -92,36 +118,34 @@ class TCloseness(BuiltIn):
         return "ordered" if attribute.ordered else "equal"
 
 
-def _dense(groups: Histograms, low: int, high: int) -> Floats:
-    """Shares of groups low to high - 1 as a matrix, a column per value."""
+def _dense(groups: Histograms, low: int, high: int, occurring: Flags) -> Floats:
+    """Shares of groups low to high - 1 as a matrix, a column per value that occurs."""
+    place = np.cumsum(occurring) - 1
     entries = slice(groups.starts[low], groups.starts[high])
-    matrix = np.zeros((high - low, len(groups.whole)))
-    matrix[groups.groups[entries] - low, groups.values[entries]] = groups.counts[entries]
+    matrix = np.zeros((high - low, place[-1] + 1))
+    matrix[groups.groups[entries] - low, place[groups.values[entries]]] = groups.counts[entries]
     shares: Floats = matrix / matrix.sum(axis=1, keepdims=True)
     return shares
 
 
-def _equal(difference: Floats, attribute: Attribute | None) -> Floats:  # noqa: ARG001
+def _equal(difference: Floats) -> Floats:
     halves: Floats = np.abs(difference).sum(axis=1) / 2
     return halves
 
 
-def _ordered(difference: Floats, attribute: Attribute | None) -> Floats:  # noqa: ARG001
+def _ordered(difference: Floats) -> Floats:
     steps = max(1, difference.shape[1] - 1)
     distances: Floats = np.abs(difference.cumsum(axis=1)).sum(axis=1) / steps
     return distances
 
 
-def _hierarchical(difference: Floats, attribute: Attribute | None) -> Floats:
+def _hierarchical(difference: Floats, taxonomy: Taxonomy) -> Floats:
     """Mass that cannot be evened out below a node moves through its parent.
 
     Moving through a node of height h and down again costs h / H in all, half of it on each of the
     two ways; so an edge below a node of height h, above one of height g, costs (h - g) / 2H.
     A missing value hangs below the root: it is at distance 1 from all others.
     """
-    if attribute is None or attribute.taxonomy is None:
-        raise TypeError("no taxonomy")
-    taxonomy: Taxonomy = attribute.taxonomy
     heights = taxonomy.heights
     surplus = np.zeros((len(difference), len(taxonomy.labels)))
     surplus[:, taxonomy.leaf_nodes] = difference[:, : len(taxonomy.leaves)]

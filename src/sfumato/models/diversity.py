@@ -202,5 +202,11 @@ def _shown(value: Any) -> str:
 def _required_l(l: Any) -> float:
     number = finite_number(l)
     if number is None or number < 1:
-        raise ParameterError(f"l must be a finite number, 1 or more, not {l}", parameter="l")
+        raise ParameterError(f"l must be a finite number above 1, not {l}", parameter="l")
+    if number == 1:
+        raise ParameterError(
+            "l = 1 promises nothing: a group whose rows all have one value would pass, and publish "
+            "it of each of them; use 2 or more",
+            parameter="l",
+        )
     return number

@@ -29,7 +29,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.releases.files import FileFormat, read_whole, stem_of, write_release
+from sfumato.releases.files import FileFormat, Files, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 GROUP, COUNT = "group_id", "count"
@@ -54,6 +54,11 @@ class AnatomizedTables(Askable):
         return next(iter(self.sts.values()))
 
     @property
+    def tables(self) -> tuple[pa.Table, ...]:
+        """The QIT and the STs."""
+        return (self.qit, *self.sts.values())
+
+    @property
     def stems(self) -> tuple[str, ...]:
         """Names of its tables' files, without the format."""
         return ("qit", *(_stem(name, self.sts) for name in self.sts))
@@ -71,11 +76,12 @@ class AnatomizedTables(Askable):
         return write_release(path, tables, self.manifest, force=force, format=format)
 
     @classmethod
-    def read(cls, folder: Path, manifest: Manifest) -> AnatomizedTables:
+    def read(cls, files: Files) -> AnatomizedTables:
         """Read the tables of a release folder."""
+        manifest = files.manifest
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        sts = {name: read_whole(folder, _stem(name, names), manifest) for name in names}
-        return cls(read_whole(folder, "qit", manifest), sts, manifest)
+        sts = {name: files.whole(_stem(name, names)) for name in names}
+        return cls(files.whole("qit"), sts, manifest)
 
     def join(self, sensitive: str | None = None) -> pa.RecordBatchReader:
         """Lemma 1: every row of the QIT with every value it may have, lazily.

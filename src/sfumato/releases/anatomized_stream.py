@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.partition import Partition
@@ -34,6 +34,7 @@ from sfumato.metrics.reconstruction import reconstruction_error
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables, require_names
+from sfumato.releases.figures import Promise, group_figures, rounded
 from sfumato.releases.manifest import (
     FILE,
     Manifest,
@@ -143,20 +144,11 @@ class _Figures:
         self.groups += found.n_groups
         self.reconstruction_error += reconstruction_error(found)
 
-    def stated(self, sensitive: str) -> dict[str, Any]:
+    def stated(self, promise: Promise, sensitive: str) -> dict[str, Any]:
         sizes = np.array(sorted(self.sizes), np.int64)
         counts = np.array([self.sizes[size] for size in sizes.tolist()], np.int64)
-        return {
-            "discernibility": int((sizes * sizes * counts).sum()),
-            "group_sizes": {
-                "smallest": int(sizes[0]),
-                "median": _median(sizes, counts),
-                "mean": self.rows / self.groups,
-                "largest": int(sizes[-1]),
-                "histogram": dict(zip(map(str, sizes.tolist()), counts.tolist(), strict=True)),
-            },
-            "reconstruction_error": {sensitive: self.reconstruction_error},
-        }
+        errors = {sensitive: self.reconstruction_error}
+        return rounded({**group_figures(promise, sizes, counts), "reconstruction_error": errors})
 
 
 def _write_tables(folder: Path, divided: Divided, randomness: Randomness) -> _Figures:
@@ -228,9 +220,10 @@ def _manifest(
 ) -> Manifest:
     model, sensitive = divided.need.model, divided.sensitive
     assert isinstance(model, BuiltIn)
+    promise = ({**model.to_dict(), "on": sensitive.name},)
     return Manifest(
         kind=AnatomizedTables.kind,
-        promise=({**model.to_dict(), "on": sensitive.name},),
+        promise=promise,
         algorithm=algorithm,
         rows=figures.rows,
         groups=figures.groups,
@@ -243,15 +236,8 @@ def _manifest(
             ),
         ),
         types=column_types(_fields(divided)),
-        metrics=figures.stated(sensitive.name),
+        metrics=figures.stated(promise, sensitive.name),
     )
-
-
-def _median(sizes: Counts, counts: Counts) -> float:
-    ends = np.cumsum(counts)
-    low, high = (int(ends[-1]) - 1) // 2, int(ends[-1]) // 2
-    middle = [sizes[np.searchsorted(ends, place, side="right")] for place in (low, high)]
-    return float(sum(middle)) / 2
 
 
 @contextmanager

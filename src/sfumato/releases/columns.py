@@ -17,6 +17,7 @@ from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.core.partition import Partition
 from sfumato.errors import ParameterError
+from sfumato.releases.text_cells import cell_texts
 
 Labels: TypeAlias = Literal["ranges", "sets", "taxonomy", "suppression", "text"]
 Columns: TypeAlias = dict[str, pa.Array]
@@ -45,7 +46,7 @@ def columns_of(side: Side, labels: Labels) -> tuple[str, Columns]:
     """The form of a side, and its columns with one entry per group."""
     name = side.attribute.name
     if labels == "text":
-        return "text", {name: _text(side)}
+        return "text", {name: cell_texts(side)}
     if isinstance(side, Ranges):
         return "range", {
             f"{name}_min": _decode(side.attribute, side.low),
@@ -90,38 +91,3 @@ def _lists(side: ValueSets) -> pa.ListArray:
     return pa.ListArray.from_arrays(
         pa.array(side.starts.astype(np.int32)), side.attribute.decode(side.codes)
     )
-
-
-def _text(side: Side) -> pa.Array:
-    """One readable cell: 53711, [53710, 53711], {Female, Male}; null when only missing."""
-    if isinstance(side, ValueSets):
-        return _set_text(side)
-    if isinstance(side, Cells):
-        return pc.if_else(pa.array(side.codes < 0), "*", _cells(side).cast(pa.string()))
-    if isinstance(side, Nodes):
-        shown = _node_labels(side)
-    elif isinstance(side, Ranges):
-        shown = _range_text(side)
-    else:
-        raise TypeError(f"no text for a {type(side).__name__}")
-    also = pc.binary_join_element_wise(shown, " or missing", "")
-    return pc.if_else(pa.array(side.missing), also, shown)
-
-
-def _range_text(side: Ranges) -> pa.Array:
-    low, high = (
-        _decode(side.attribute, codes).cast(pa.string()) for codes in (side.low, side.high)
-    )
-    both = pc.binary_join_element_wise("[", low, ", ", high, "]", "")
-    return pc.if_else(pa.array(side.low == side.high), low, both)
-
-
-def _set_text(side: ValueSets) -> pa.Array:
-    single = np.diff(side.starts) == 1
-    texts = side.attribute.decode(side.codes).cast(pa.string())
-    only = texts.take(pa.array(side.starts[:-1]))
-    listed = pa.ListArray.from_arrays(
-        pa.array(side.starts.astype(np.int32)), texts.fill_null("missing")
-    )
-    both = pc.binary_join_element_wise("{", pc.binary_join(listed, ", "), "}", "")
-    return pc.if_else(pa.array(single), only, both)

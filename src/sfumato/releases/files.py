@@ -8,8 +8,9 @@ one value of "1" and "1.0".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import pyarrow as pa
 import pyarrow.csv
@@ -19,6 +20,8 @@ from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.io.folders import new_folder
 from sfumato.io.opened import reading
+from sfumato.io.set_texts import sets_of
+from sfumato.io.types import type_of
 from sfumato.io.writing import write_csv, write_parquet
 from sfumato.releases.manifest import FILE, Manifest
 
@@ -45,24 +48,61 @@ def write_release(
     return Path(path)
 
 
-def read_whole(folder: Path, stem: str, manifest: Manifest) -> pa.Table:
-    """Read one table of a release folder."""
-    return pa.concat_tables(read_pieces(folder, stem, manifest))
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The tables of a release folder, in the types that release.json states.
+
+    With ``kept`` a table is read once and stays, unless it has sets in it, which are long.
+    """
+
+    folder: Path
+    manifest: Manifest
+    kept: dict[str, pa.Table] | None = None
+
+    def whole(self, stem: str) -> pa.Table:
+        """One table."""
+        if self.kept is not None and stem in self.kept:
+            return self.kept[stem]
+        table = pa.concat_tables(self._read(stem))
+        if self.kept is not None:
+            self.kept[stem] = table
+        return table
+
+    def pieces(self, stem: str) -> Iterator[pa.Table]:
+        """One table, some rows at a time; the first piece may be empty."""
+        if self.kept is None or self._has_sets():
+            yield from self._read(stem)
+            return
+        table = self.whole(stem)
+        yield table.slice(0, 0)
+        for low in range(0, table.num_rows, PIECE):
+            yield table.slice(low, PIECE)
+
+    def paths(self, stem: str) -> list[Path]:
+        """Where a table is."""
+        found = [self.folder / f"{stem}.{end}" for end in get_args(FileFormat)]
+        return [path for path in found if path.is_file()]
+
+    def _has_sets(self) -> bool:
+        return any(kind.startswith("list<") for _, kind in self.manifest.types)
+
+    def _read(self, stem: str) -> Iterator[pa.Table]:
+        for path in self.paths(stem)[:1]:
+            with reading(str(path)):
+                read = _parquet if path.suffix == ".parquet" else _csv
+                yield from (_typed(piece, self.manifest) for piece in read(path))
+            return
+        raise ReleaseError(f"{self.folder} has no {stem}.parquet or {stem}.csv", path=self.folder)
 
 
-def read_pieces(folder: Path, stem: str, manifest: Manifest) -> Iterator[pa.Table]:
-    """Read one table of a release folder, some rows at a time."""
-    parquet, csv = folder / f"{stem}.parquet", folder / f"{stem}.csv"
-    if parquet.is_file():
-        with reading(str(parquet)), pq.ParquetFile(parquet) as file:
-            yield file.schema_arrow.empty_table()
-            for batch in file.iter_batches(PIECE):
-                yield pa.table(batch)
-    elif csv.is_file():
-        with reading(str(csv)):
-            yield _typed(_texts(csv), manifest)
-    else:
-        raise ReleaseError(f"{folder} has no {stem}.parquet or {stem}.csv", path=folder)
+def _parquet(path: Path) -> Iterator[pa.Table]:
+    with pq.ParquetFile(path) as file:
+        yield file.schema_arrow.empty_table()
+        for part in range(file.num_row_groups):
+            if any(map(pa.types.is_list, file.schema_arrow.types)):
+                yield from (pa.table(batch) for batch in file.iter_batches(PIECE, [part]))
+            else:
+                yield file.read_row_group(part)
 
 
 def stem_of(prefix: str, name: str) -> str:
@@ -74,12 +114,13 @@ def stem_of(prefix: str, name: str) -> str:
     return f"{prefix}_{name}"
 
 
-def _texts(path: Path) -> pa.Table:
+def _csv(path: Path) -> Iterator[pa.Table]:
+    """The texts of a file."""
     # an empty line is a row of a table with one column
     parsing = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
     with pyarrow.csv.open_csv(path, parse_options=parsing) as opened:
         header = opened.schema.names
-    return pyarrow.csv.read_csv(
+    yield pyarrow.csv.read_csv(
         path,
         parse_options=parsing,
         convert_options=pyarrow.csv.ConvertOptions(
@@ -92,17 +133,22 @@ def _texts(path: Path) -> pa.Table:
 
 
 def _typed(table: pa.Table, manifest: Manifest) -> pa.Table:
+    """The columns in their stated types: texts of CSV, and what Parquet knows by another type."""
     stated = dict(manifest.types)
     columns = [
-        _cast(column, stated.get(name))
+        _in_type(name, column, type_of(stated.get(name, "")))
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.table(columns, names=table.column_names)
 
 
-def _cast(column: pa.ChunkedArray, stated: str | None) -> pa.ChunkedArray:
-    """The column in its stated type; a set, or a type without a short name, stays text."""
+def _in_type(name: str, column: pa.ChunkedArray, stated: pa.DataType | None) -> pa.ChunkedArray:
+    """The column in its stated type; one that is not known, or does not fit, is left as it is."""
+    if stated is None or column.type == stated:
+        return column
     try:
-        return column.cast(pa.type_for_alias(stated)) if stated else column
-    except ValueError:
+        if pa.types.is_list(stated) and pa.types.is_string(column.type):
+            column = pa.chunked_array([sets_of(name, column.combine_chunks())])
+        return column.cast(stated)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return column

@@ -7,7 +7,7 @@ input. Groups have no number: rows of one group are alike on every quasi-identif
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -26,8 +26,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError
 from sfumato.releases.columns import Columns, Labels, columns_of, side_for
-from sfumato.releases.compact import compact
-from sfumato.releases.files import PIECE, FileFormat, Pieces, read_pieces, write_release
+from sfumato.releases.compact import compact, number_lines
+from sfumato.releases.files import PIECE, FileFormat, Files, Pieces, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 STEM = "generalized"
@@ -48,9 +48,10 @@ class GeneralizedTable(Askable):
     manifest: Manifest
 
     @classmethod
-    def read(cls, folder: Path, manifest: Manifest) -> GeneralizedTable:
+    def read(cls, files: Files) -> GeneralizedTable:
         """Read the table of a release folder."""
-        pieces = read_pieces(folder, STEM, manifest)
+        manifest = files.manifest
+        pieces = files.pieces(STEM)
         first = next(pieces)
         shown = [name for name in manifest.quasi_columns if name in first.column_names]
         groups, group_of_row, rows = compact(chain((first,), pieces), shown)
@@ -80,6 +81,11 @@ class GeneralizedTable(Askable):
         return pa.table(
             [*shown.columns, *others.columns], names=[*shown.column_names, *others.column_names]
         )
+
+    @property
+    def tables(self) -> tuple[pa.Table, ...]:
+        """Boxes, once for each group, and all other columns, row by row."""
+        return (self.groups, self.rows)
 
     @property
     def stems(self) -> tuple[str, ...]:
@@ -126,37 +132,54 @@ def _require_covering(boxes: Boxes, table: Microdata, partition: Partition) -> N
             )
 
 
-def published_rows(
+def published_groups(
     table: Microdata,
     partition: Partition,
     boxes: Boxes,
     labels: Labels,
     means: Sequence[str],
-    randomness: Randomness,
-) -> tuple[pa.Table, Codes, pa.Table, tuple[PublishedColumn, ...]]:
-    """The parts of a GeneralizedTable (groups, group of row, rows) and their description."""
-    rows = partition.published_order(randomness)
-    groups: Columns = {}
-    others: Columns = {}
+) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
+    """One line for each group, and the description of its columns."""
+    shown: Columns = {}
     described: list[PublishedColumn] = []
     for side in boxes:
-        form, shown = columns_of(side, labels)
+        form, columns = columns_of(side, labels)
         if side.attribute.name in means:
-            shown[f"{side.attribute.name}_mean"] = _means(table, partition, side.attribute)
+            columns[f"{side.attribute.name}_mean"] = _means(table, partition, side.attribute)
         tight = form == "range" and partition.boxes is None
         described.append(
-            describe_column(side.attribute, Role.QUASI, form, tuple(shown), tight=tight or None)
+            describe_column(side.attribute, Role.QUASI, form, tuple(columns), tight=tight or None)
         )
-        groups.update(_unused(shown, groups))
+        _require_unused(columns, shown)
+        shown.update(columns)
+    return pa.table(shown), tuple(described)
+
+
+def merged_alike(lines: pa.Table, partition: Partition) -> tuple[pa.Table, Partition]:
+    """Groups whose lines are alike as one: to everybody outside they are one group, and the order
+    must not tell them apart.
+    """
+    numbers, first = number_lines(lines)
+    if len(first) == partition.n_groups:
+        return lines, partition
+    return lines.take(pa.array(first)), Partition.of(numbers[partition.groups])
+
+
+def published_rows(
+    table: Microdata, partition: Partition, lines: pa.Table, randomness: Randomness
+) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
+    """All that is published beside the boxes, row by row, and its description."""
+    rows = partition.published_order(randomness)
+    shown: Columns = {}
+    described: list[PublishedColumn] = []
     for attribute in table.sensitive:
-        shown = {attribute.name: attribute.decode(table.codes[attribute.name][rows])}
+        shown[attribute.name] = attribute.decode(table.codes[attribute.name][rows])
         described.append(describe_column(attribute, Role.SENSITIVE, "value"))
-        others.update(_unused(shown, groups))
     for name in table.schema.insensitive:
-        shown = {name: table.insensitive.column(name).combine_chunks().take(pa.array(rows))}
+        shown[name] = table.insensitive.column(name).combine_chunks().take(pa.array(rows))
         described.append(PublishedColumn(name, Role.INSENSITIVE, "value", (name,)))
-        others.update(_unused(shown, groups))
-    return pa.table(groups), partition.published_groups(), pa.table(others), tuple(described)
+    _require_unused(shown, lines.column_names)
+    return pa.table(shown), tuple(described)
 
 
 def require_means(table: Microdata, means: bool | Sequence[str]) -> tuple[str, ...]:
@@ -187,11 +210,10 @@ def _means(table: Microdata, partition: Partition, attribute: Attribute) -> pa.A
     return pa.array(totals / np.maximum(counts, 1), mask=counts == 0)
 
 
-def _unused(more: Columns, taken: Columns) -> Columns:
+def _require_unused(more: Columns, taken: Collection[str]) -> None:
     for name in more:
         if name in taken:
             raise SchemaError(
                 f"two published columns would be named {name!r}; rename one in the table",
                 column=name,
             )
-    return more

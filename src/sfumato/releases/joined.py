@@ -27,11 +27,12 @@ from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.columns import Columns, Labels, columns_of
 from sfumato.releases.compact import compact
-from sfumato.releases.files import FileFormat, read_pieces, read_whole, stem_of, write_release
+from sfumato.releases.files import FileFormat, Files, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 STEM, SI_STEM = "joined", "sensitive_groups"
 SENSITIVE_GROUP, COUNT = "sensitive_group", "count"
+EMPTY_LIST = "the external table is empty: this is plain k-anonymity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +66,16 @@ class JoinRelease(Askable):
     own: OwnFigures | None = field(default=None, repr=False)
 
     @classmethod
-    def read(cls, folder: Path, manifest: Manifest) -> JoinRelease:
+    def read(cls, files: Files) -> JoinRelease:
         """Read the tables of a release folder."""
+        manifest = files.manifest
         names = [*manifest.quasi_columns]
         sensitive = [column.name for column in manifest.of_role(Role.SENSITIVE)]
         sis: dict[str, pa.Table] = {}
         if SENSITIVE_GROUP in dict(manifest.types):
             names.append(SENSITIVE_GROUP)
-            sis = {
-                name: read_whole(folder, _stem(name, sensitive), manifest)
-                for name in sensitive or [""]
-            }
-        pieces = list(read_pieces(folder, STEM, manifest))
+            sis = {name: files.whole(_stem(name, sensitive)) for name in sensitive or [""]}
+        pieces = list(files.pieces(STEM))
         shown = [name for name in names if name in pieces[0].column_names]
         groups, group_of_row, rest = compact(pieces, shown)
         if rest.num_columns:
@@ -103,6 +102,11 @@ class JoinRelease(Askable):
                 parameter="sensitive_groups",
             )
         return next(iter(self.sis.values()))
+
+    @property
+    def tables(self) -> tuple[pa.Table, ...]:
+        """The JAT, once for each group, and the SIs."""
+        return (self.groups, *self.sis.values())
 
     @property
     def stems(self) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ from typing import TypeAlias
 
 from sfumato.errors import ReleaseError
 from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.files import Files
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.joined import JoinRelease
-from sfumato.releases.manifest import read_manifest
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
+from sfumato.releases.stated import read_manifest
 
 Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
 Release: TypeAlias = Grouped | PermutedTable | PerturbedTable | JoinRelease
@@ -28,10 +29,15 @@ _KINDS: dict[str, type[Release]] = {
 def load(path: str | Path) -> Release:
     """Read a release folder."""
     folder = Path(path)
-    manifest = read_manifest(folder)
-    if manifest.kind not in _KINDS:
+    return read_release(Files(folder, read_manifest(folder)))
+
+
+def read_release(files: Files) -> Release:
+    """Read the tables of a release folder."""
+    kind = files.manifest.kind
+    if kind not in _KINDS:
         raise ReleaseError(
-            f"{folder} is a release of kind {manifest.kind!r}, which this sfumato does not know",
-            path=folder,
+            f"{files.folder} is a release of kind {kind!r}, which this sfumato does not know",
+            path=files.folder,
         )
-    return _KINDS[manifest.kind].read(folder, manifest)
+    return _KINDS[kind].read(files)

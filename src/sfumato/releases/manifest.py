@@ -2,15 +2,14 @@
 
 It states parameters, counts and metrics, and the orders and taxonomies that the owner declared. It
 never holds another value that the tables do not show, nor the seed, which could undo the published
-order.
+order. What it may state is a closed list (stated.py), and it has one writing: ``to_json``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,11 +18,12 @@ from sfumato.core.arrays import Ints
 from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.schema import Role
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.errors import ReleaseError
+from sfumato.io.types import type_text
 
 FORMAT = "sfumato-release"
 VERSION = 1
 FILE = "release.json"
+MAKER = "sfumato"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +50,27 @@ class Manifest:
     """The contents of release.json; ``types`` are the Arrow types of the tables' columns.
 
     ``rows`` are those that are published; ``suppressed`` ones were left out. ``external`` says
-    where the external rows of a join release are from.
+    where the external rows of a join release are from. ``search`` is what the algorithm tells its
+    owner about its search (how long, how near the optimum): it depends on rows that nobody else
+    sees, so it is in no file.
     """
 
     kind: str
     promise: tuple[dict[str, Any], ...]
     algorithm: dict[str, Any]
-    rows: int
-    groups: int
-    columns: tuple[PublishedColumn, ...]
-    types: tuple[tuple[str, str], ...]
-    metrics: dict[str, Any]
+    rows: int = 0
+    groups: int = 0
+    columns: tuple[PublishedColumn, ...] = ()
+    types: tuple[tuple[str, str], ...] = ()
+    metrics: dict[str, Any] = field(default_factory=dict)
     suppressed: int = 0
     external: dict[str, Any] | None = None
-    made_by: str = field(default="sfumato")
+    made_by: str = MAKER
+    search: Mapping[str, Any] = field(default_factory=dict)
+
+    def of_tables(self, columns: tuple[PublishedColumn, ...], *tables: pa.Table) -> Manifest:
+        """The same with the columns of these tables."""
+        return replace(self, columns=columns, types=column_types(one.schema for one in tables))
 
     def of_role(self, role: str) -> tuple[PublishedColumn, ...]:
         """The columns that play a role."""
@@ -76,13 +83,13 @@ class Manifest:
 
     def to_json(self) -> str:
         """The text of release.json."""
-        stated = {"format": FORMAT, "version": VERSION, **asdict(self)}
-        stated["types"] = dict(self.types)
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "search"}
+        stated = {"format": FORMAT, "version": VERSION, **own, "types": dict(self.types)}
         if self.external is None:
             del stated["external"]
         stated["columns"] = [
-            {key: value for key, value in column.items() if value is not None}
-            for column in stated["columns"]
+            {key: value for key, value in asdict(column).items() if value is not None}
+            for column in self.columns
         ]
         return json.dumps(stated, indent=2, ensure_ascii=False, default=str) + "\n"
 
@@ -123,74 +130,6 @@ def encoded(column: PublishedColumn, values: pa.ChunkedArray) -> tuple[Attribute
 
 def column_types(schemas: Iterable[pa.Schema]) -> tuple[tuple[str, str], ...]:
     """The Arrow type of every published column, each once."""
-    return tuple({field.name: str(field.type) for schema in schemas for field in schema}.items())
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """Read release.json, or say why this folder is not a release."""
-    path = folder / FILE
-    if not folder.exists():
-        raise ReleaseError(f"{folder} does not exist", path=folder)
-    if not path.is_file():
-        raise ReleaseError(f"{folder} is not a release: it has no {FILE}", path=folder)
-    try:
-        stated = json.loads(path.read_text(encoding="utf-8"))
-        _require_format(folder, stated)
-        return _from_stated(stated)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ReleaseError(f"{path} is damaged: {error!r}", path=folder) from error
-
-
-def _require_format(folder: Path, stated: Mapping[str, Any]) -> None:
-    if stated.get("format") != FORMAT:
-        raise ReleaseError(f"{folder / FILE} is not the manifest of a release", path=folder)
-    if stated.get("version") != VERSION:
-        raise ReleaseError(
-            f"{folder} has release format {stated.get('version')!r}, this sfumato reads {VERSION}; "
-            "use the version that wrote it, or a newer one",
-            path=folder,
-        )
-
-
-def _from_stated(stated: Mapping[str, Any]) -> Manifest:
-    return Manifest(
-        kind=str(stated["kind"]),
-        promise=tuple(dict(part) for part in stated["promise"]),
-        algorithm=dict(stated["algorithm"]),
-        rows=int(stated["rows"]),
-        groups=int(stated["groups"]),
-        columns=tuple(_column(column) for column in stated["columns"]),
-        types=tuple((str(name), str(kind)) for name, kind in stated["types"].items()),
-        metrics=dict(stated["metrics"]),
-        suppressed=_count(stated.get("suppressed", 0)),
-        external=None if stated.get("external") is None else dict(stated["external"]),
-        made_by=str(stated["made_by"]),
-    )
-
-
-def _count(stated: object) -> int:
-    if not isinstance(stated, int) or stated < 0:
-        raise ValueError(f"a number of rows is {stated!r}")
-    return stated
-
-
-def _text(stated: object) -> str:
-    if not isinstance(stated, str):
-        raise ValueError(f"a column is called {stated!r}")
-    return stated
-
-
-def _column(stated: Mapping[str, Any]) -> PublishedColumn:
-    def as_tuple(value: Sequence[Any] | None) -> tuple[Any, ...] | None:
-        return None if value is None else tuple(value)
-
-    return PublishedColumn(
-        name=_text(stated["name"]),
-        role=stated["role"],
-        form=stated["form"],
-        columns=tuple(stated["columns"]),
-        kind=stated.get("kind"),
-        order=as_tuple(stated.get("order")),
-        taxonomy=stated.get("taxonomy"),
-        tight=stated.get("tight"),
+    return tuple(
+        {field.name: type_text(field.type) for schema in schemas for field in schema}.items()
     )

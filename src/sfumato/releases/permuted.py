@@ -29,7 +29,7 @@ from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables, anatomized_tables
-from sfumato.releases.files import FileFormat, read_whole, write_release
+from sfumato.releases.files import FileFormat, Files, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, encoded
 
 STEM = "permuted"
@@ -42,6 +42,11 @@ class PermutedTable(Askable):
     kind: ClassVar[str] = "permuted"
     table: pa.Table
     manifest: Manifest
+
+    @property
+    def tables(self) -> tuple[pa.Table, ...]:
+        """The one table."""
+        return (self.table,)
 
     @property
     def stems(self) -> tuple[str, ...]:
@@ -70,9 +75,9 @@ class PermutedTable(Askable):
         return write_release(path, {STEM: self.table}, self.manifest, force=force, format=format)
 
     @classmethod
-    def read(cls, folder: Path, manifest: Manifest) -> PermutedTable:
+    def read(cls, files: Files) -> PermutedTable:
         """Read the table of a release folder."""
-        return cls(read_whole(folder, STEM, manifest), manifest)
+        return cls(files.whole(STEM), files.manifest)
 
     def __repr__(self) -> str:
         """Sizes and promise."""

@@ -39,7 +39,8 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import Infeasible, ParameterError, SchemaError
-from sfumato.releases.files import FileFormat, read_whole, stem_of, write_release
+from sfumato.releases.figures import rounded
+from sfumato.releases.files import FileFormat, Files, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 
 STEM, DOMAIN = "perturbed", "domain"
@@ -90,6 +91,11 @@ class PerturbedTable(Askable):
     manifest: Manifest
 
     @property
+    def tables(self) -> tuple[pa.Table, ...]:
+        """The rows, and the domains."""
+        return (self.table, *self.domains.values())
+
+    @property
     def stems(self) -> tuple[str, ...]:
         """Names of its tables' files, without the format."""
         return (STEM, *(_stem(name, len(self.domains)) for name in self.domains))
@@ -114,11 +120,12 @@ class PerturbedTable(Askable):
         return write_release(path, tables, self.manifest, force=force, format=format)
 
     @classmethod
-    def read(cls, folder: Path, manifest: Manifest) -> PerturbedTable:
+    def read(cls, files: Files) -> PerturbedTable:
         """Read the tables of a release folder."""
+        manifest = files.manifest
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        domains = {name: read_whole(folder, _stem(name, len(names)), manifest) for name in names}
-        return cls(read_whole(folder, STEM, manifest), domains, manifest)
+        domains = {name: files.whole(_stem(name, len(names))) for name in names}
+        return cls(files.whole(STEM), domains, manifest)
 
     def __repr__(self) -> str:
         """Size and promise."""
@@ -146,6 +153,13 @@ def perturbed_tables(
     for name in table.schema.insensitive:
         shown[name] = table.insensitive.column(name).combine_chunks().take(pa.array(rows))
     return pa.table(shown), domains, _described(table, kept)
+
+
+def perturbed_figures(kept: Mapping[str, Retention]) -> dict[str, Any]:
+    """The figures of release.json: how many rows show another value, on average."""
+    return rounded(
+        {"expected_changed": {name: 1 - one.p - one.noise for name, one in kept.items()}}
+    )
 
 
 def _largest_p(attribute: Attribute, m: float) -> float:

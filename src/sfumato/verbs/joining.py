@@ -29,16 +29,22 @@ from sfumato.models.registry import all_of
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.releases.columns import Labels, require_labels, side_for
 from sfumato.releases.compact import number_lines
+from sfumato.releases.figures import generalized_figures
 from sfumato.releases.joined import (
+    EMPTY_LIST,
     SENSITIVE_GROUP,
     JoinRelease,
     OwnFigures,
     joined_tables,
     sensitive_tables,
 )
-from sfumato.releases.manifest import Manifest, PublishedColumn, column_types
-from sfumato.verbs.figures import box_figures, group_figures
-from sfumato.verbs.promises import require_kept, stated_promises
+from sfumato.releases.manifest import Manifest, PublishedColumn
+from sfumato.verbs.promises import (
+    require_kept,
+    require_spelling,
+    stated_promises,
+    warn_of_exposed,
+)
 
 
 def publish_join(
@@ -71,6 +77,7 @@ def publish_join(
     require_labels(shown)
     tell = progress or silent
     k, others = _split(model)
+    require_spelling(table)
     tell("reading", 0.0)
     joined = join(table, read_table(external, missing=missing, trim=True, empty=True), columns)
     _warn(joined.matching)
@@ -117,6 +124,7 @@ def _build(
     shown = Partition(_places_in(order)[partition.groups], partition.sizes[order])
     promise = (Requirement(KJoinAnonymity(k), None),)
     require_kept(promise, {}, shown)
+    stated = stated_promises(promise)
     apart = _apart(joined.microdata, found, k, others, randomness)
     sensitive = None if apart.sensitive is None else apart.sensitive[order]
     lines, columns = joined_tables(boxes.taken(order), sensitive, labels)
@@ -125,7 +133,7 @@ def _build(
     lines, alike = lines.take(pa.array(first)), Partition.of(numbers[shown.groups])
     manifest = Manifest(
         kind=JoinRelease.kind,
-        promise=(*stated_promises(promise, ()), *apart.promise),
+        promise=(*stated, *apart.promise),
         algorithm={
             "name": method.name,
             "algorithm": describe(method.algorithm),
@@ -133,11 +141,9 @@ def _build(
         },
         rows=partition.n_rows,
         groups=alike.n_groups,
-        columns=(*columns, *apart.columns),
-        types=column_types(one.schema for one in (lines, *apart.sis.values())),
-        metrics={**group_figures(promise, alike), **box_figures(partition, boxes, 0)},
+        metrics=generalized_figures(stated, columns, lines, alike.sizes),
         external=provenance,
-    )
+    ).of_tables((*columns, *apart.columns), lines, *apart.sis.values())
     figures = _own_figures(joined, found, boxes)
     return JoinRelease(lines, alike.published_groups(), apart.sis, manifest, figures)
 
@@ -176,11 +182,11 @@ def _apart(
         for name in table.schema.sensitive
     }
     require_kept(needs, seen, first)
+    warn_of_exposed(needs, seen)
     sis, columns = sensitive_tables(first.sizes, seen)
     # a promise about sizes is about the sensitive groups', not about a column
     promise = (
-        {**stated, "on": stated.get("on") or SENSITIVE_GROUP}
-        for stated in stated_promises(needs, ())
+        {**stated, "on": stated.get("on") or SENSITIVE_GROUP} for stated in stated_promises(needs)
     )
     return _Apart(numbers[found.sensitive], sis, columns, tuple(promise))
 
@@ -231,7 +237,7 @@ def _provenance(
     quasi = joined.everyone.schema.quasi
     stated["columns"] = {name: columns.get(name, name) for name in quasi}
     if not joined.matching.external:
-        stated["note"] = "the external table is empty: this is plain k-anonymity"
+        stated["note"] = EMPTY_LIST
     return stated
 
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
-from sfumato.errors import SchemaError
-from sfumato.releases.manifest import Manifest, column_types
-from sfumato.releases.perturbed import MODEL, PerturbedTable, Retention, perturbed_tables
+from sfumato.errors import SchemaError, SfumatoWarning
+from sfumato.releases.manifest import Manifest
+from sfumato.releases.perturbed import (
+    MODEL,
+    PerturbedTable,
+    Retention,
+    perturbed_figures,
+    perturbed_tables,
+)
+from sfumato.verbs.promises import require_spelling
+
+_NEARLY = 0.9
 
 
 def perturb(
@@ -31,6 +41,8 @@ def perturb(
     """
     names = _named(table.schema, sensitive)
     kept = {name: Retention.keeping(table.attributes[name], p, m) for name in names}
+    require_spelling(table)
+    _warn_of_kept(table.n_rows, kept)
     shown, domains, columns = perturbed_tables(table, kept, Randomness(seed))
     manifest = Manifest(
         kind=PerturbedTable.kind,
@@ -41,11 +53,23 @@ def perturb(
         algorithm={"name": "perturb"},
         rows=table.n_rows,
         groups=table.n_rows,
-        columns=columns,
-        types=column_types([shown.schema]),
-        metrics={"expected_changed": {name: 1 - one.p - one.noise for name, one in kept.items()}},
-    )
+        metrics=perturbed_figures(kept),
+    ).of_tables(columns, shown)
     return PerturbedTable(shown, domains, manifest)
+
+
+def _warn_of_kept(n_rows: int, kept: Mapping[str, Retention]) -> None:
+    """Noise that changes next to nothing hides next to nobody."""
+    for name, one in kept.items():
+        right = one.p + one.noise
+        if right > _NEARLY:
+            warnings.warn(
+                f"{name!r} shows their own value for about {right * n_rows:,.0f} of {n_rows:,} "
+                f"people: a guess of the shown value is right in {right:.1%} of the cases; use a "
+                "smaller p, or name m",
+                SfumatoWarning,
+                stacklevel=3,
+            )
 
 
 def _named(schema: Schema, sensitive: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
-
-import pyarrow as pa
+from dataclasses import replace
+from typing import Literal, overload
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
@@ -13,27 +12,29 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.errors import ParameterError
 from sfumato.models.base import Model
-from sfumato.models.requirements import requirements
+from sfumato.models.requirements import Requirement, requirements
 from sfumato.releases.anatomized import AnatomizedTables, anatomized_tables
 from sfumato.releases.columns import Labels
+from sfumato.releases.figures import anatomized_figures, generalized_figures
 from sfumato.releases.generalized import (
     GeneralizedTable,
     boxes_of,
+    merged_alike,
+    published_groups,
     published_rows,
     require_means,
 )
 from sfumato.releases.load import Release
-from sfumato.releases.manifest import Manifest, PublishedColumn, column_types
+from sfumato.releases.manifest import Manifest
 from sfumato.releases.permuted import PermutedTable, permuted_table
-from sfumato.verbs.figures import anatomy_figures, box_figures, group_figures
 from sfumato.verbs.promises import (
     Form,
     require_form,
     require_kept,
     require_kept_by_each,
     stated_promises,
+    warn_of_exposed,
 )
 
 
@@ -114,8 +115,9 @@ def publish(
     """
     shape: str = form if form is not None else algorithm.form
     shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
+    qids: Sequence[Sequence[str]] = getattr(algorithm, "qids", ())
     needs = requirements(model, table.schema)
-    require_form(shape, shown, table, needs)
+    require_form(shape, shown, table, needs, qids)
     averaged = require_means(table, means)
     tell = progress or silent
     randomness = Randomness(seed)
@@ -127,45 +129,65 @@ def publish(
         rows, partition = partition.kept()
         table = table.take(rows)
     partition = partition.relabelled(randomness)
-    groups = {name: _seen(table, name, partition) for name in table.schema.sensitive}
-    qids: Sequence[Sequence[str]] = getattr(algorithm, "qids", ())
-    if not qids:
-        require_kept(needs, groups, partition)
-    elif shape != GeneralizedTable.kind:
-        raise ParameterError("several QIDs are promised by generalized releases", parameter="form")
     tell("building tables", 0.0)
-
-    def manifest(
-        columns: tuple[PublishedColumn, ...], metrics: dict[str, Any], *tables: pa.Table
-    ) -> Manifest:
-        return Manifest(
-            kind=shape,
-            promise=stated_promises(needs, qids),
-            algorithm={**describe(algorithm), **partition.notes},
-            rows=partition.n_rows,
-            groups=partition.n_groups,
-            columns=columns,
-            types=column_types(one.schema for one in tables),
-            metrics={**group_figures(needs, partition), **metrics},
-            suppressed=left_out,
-        )
-
-    if shape == AnatomizedTables.kind:
-        qit, sts, columns = anatomized_tables(table, partition, groups, randomness)
-        figures = anatomy_figures(groups)
-        return AnatomizedTables(qit, sts, manifest(columns, figures, qit, *sts.values()))
+    stated = Manifest(
+        kind=shape,
+        promise=stated_promises(needs, qids),
+        algorithm=describe(algorithm),
+        suppressed=left_out,
+        search=partition.notes,
+    )
+    if shape == GeneralizedTable.kind:
+        return _generalized(table, partition, needs, qids, shown, averaged, stated, randomness)
+    groups = _counted(table, partition)
+    require_kept(needs, groups, partition)
+    warn_of_exposed(needs, groups)
+    figures = anatomized_figures(stated.promise, partition.sizes, groups)
+    stated = replace(stated, rows=partition.n_rows, groups=partition.n_groups, metrics=figures)
     if shape == PermutedTable.kind:
         shuffled, columns = permuted_table(table, partition, randomness)
-        return PermutedTable(shuffled, manifest(columns, anatomy_figures(groups), shuffled))
-    boxes = boxes_of(table, partition, shown)
-    lines, group_of_row, others, columns = published_rows(
-        table, partition, boxes, shown, averaged, randomness
+        return PermutedTable(shuffled, stated.of_tables(columns, shuffled))
+    qit, sts, columns = anatomized_tables(table, partition, groups, randomness)
+    return AnatomizedTables(qit, sts, stated.of_tables(columns, qit, *sts.values()))
+
+
+def _generalized(
+    table: Microdata,
+    partition: Partition,
+    needs: tuple[Requirement, ...],
+    qids: Sequence[Sequence[str]],
+    labels: Labels,
+    means: Sequence[str],
+    stated: Manifest,
+    randomness: Randomness,
+) -> GeneralizedTable:
+    boxes = boxes_of(table, partition, labels)
+    lines, columns = published_groups(table, partition, boxes, labels, means)
+    lines, partition = merged_alike(lines, partition)
+    groups = _counted(table, partition)
+    if qids:
+        require_kept_by_each(needs, table, partition, lines, columns, qids)
+    else:
+        require_kept(needs, groups, partition)
+        warn_of_exposed(needs, groups)
+    rows, more = published_rows(table, partition, lines, randomness)
+    figures = generalized_figures(
+        stated.promise, columns, lines, partition.sizes, stated.suppressed
     )
-    require_kept_by_each(needs, table, partition, lines, columns, qids)
-    stated = manifest(columns, box_figures(partition, boxes, left_out), lines, others)
-    return GeneralizedTable(lines, group_of_row, others, stated)
+    stated = replace(stated, rows=partition.n_rows, groups=partition.n_groups, metrics=figures)
+    return GeneralizedTable(
+        lines,
+        partition.published_groups(),
+        rows,
+        stated.of_tables((*columns, *more), lines, rows),
+    )
 
 
-def _seen(table: Microdata, name: str, partition: Partition) -> Histograms:
-    attribute, codes = table.attributes[name], table.codes[name]
-    return Histograms.of_groups(attribute, codes, partition.groups, partition.n_groups)
+def _counted(table: Microdata, partition: Partition) -> dict[str, Histograms]:
+    """How often each sensitive value occurs in each group."""
+    return {
+        name: Histograms.of_groups(
+            table.attributes[name], table.codes[name], partition.groups, partition.n_groups
+        )
+        for name in table.schema.sensitive
+    }

@@ -110,10 +110,10 @@ def test_a_missing_value_joins_the_others_at_the_top_only() -> None:
 
 def test_a_tree_of_one_value_has_a_level_for_missing_values() -> None:
     table = microdata(
-        {"x": ["only", "only", None]}, taxonomies={"x": Taxonomy.from_nested({"only": []})}
+        {"x": ["only", "only", None, None]}, taxonomies={"x": Taxonomy.from_nested({"only": []})}
     )
-    assert solved(table, 1).levels == {"x": 0}
-    assert solved(table, 2).levels == {"x": 1}
+    assert solved(table, 2).levels == {"x": 0}
+    assert solved(table, 3).levels == {"x": 1}
 
 
 def test_closeness_is_to_the_rows_that_are_published() -> None:

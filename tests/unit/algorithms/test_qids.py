@@ -28,7 +28,7 @@ def test_each_qid_is_safe_and_the_whole_need_not_be(tmp_path: Path) -> None:
     assert release.metrics["group_sizes"]["smallest"] < 4
     release.write(tmp_path / "out")
     found = sf.verify(tmp_path / "out").require()
-    assert [check.statement for check in found.checks[1:]] == [
+    assert [check.statement for check in found.checks[-2:]] == [
         "k-anonymity (k = 4) within a, b",
         "k-anonymity (k = 4) within c",
     ]
@@ -44,7 +44,7 @@ def test_a_broken_qid_is_told(tmp_path: Path) -> None:
     assert not found.ok
     stated["promise"][0]["within"] = ["a", "moon"]
     path.write_text(json.dumps(stated))
-    assert "moon" in sf.verify(tmp_path / "out").checks[1].detail
+    assert any("moon" in check.detail for check in sf.verify(tmp_path / "out").checks)
 
 
 def test_only_boxes_can_promise_it() -> None:

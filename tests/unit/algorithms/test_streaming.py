@@ -185,7 +185,6 @@ def test_infeasible_names_value_and_largest_l(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "parameter"),
     [
-        (sf.LDiversity(1), "l"),
         (sf.KAnonymity(3), "model"),
         (sf.EntropyLDiversity(3), "model"),
         (sf.LDiversity(3) & sf.KAnonymity(5), "model"),

@@ -20,6 +20,7 @@ from sfumato.audits._bins import bins_of
 from sfumato.audits.evaluation import Evaluation, evaluate
 from sfumato.errors import DataError, ParameterError, QueryRefused, SchemaError
 from sfumato.queries.sql_writing import sql_of
+from sfumato.releases.files import FileFormat
 from sfumato.releases.load import Release
 
 N = 240
@@ -270,15 +271,15 @@ def test_text_cannot_be_asked_and_that_is_said() -> None:
     assert "--labels" in seen.advice[0].text
 
 
-def test_sets_in_csv_files_are_left_out_and_the_rest_is_measured(tmp_path: Path) -> None:
+def test_sets_in_csv_files_are_measured_like_those_in_parquet(tmp_path: Path) -> None:
     table = TABLES["plain"]()
-    folder = boxes(table).write(tmp_path / "out", format="csv")
-    seen = measured(table, folder, queries=200)
-    assert [shown.attribute for shown in seen.distributions] == ["age"]
-    assert set(seen.unasked) == {"sex", "city"}
-    assert seen.errors is not None
-    assert seen.errors.left_out + len(seen.errors.queries) == 200
-    assert {name for query in seen.errors.queries for name in query.where} == {"age", "disease"}
+    made = boxes(table)
+    kinds: tuple[FileFormat, ...] = ("csv", "parquet")
+    seen = [measured(table, made.write(tmp_path / kind, format=kind)) for kind in kinds]
+    assert [shown.attribute for shown in seen[0].distributions] == ["age", "sex", "city"]
+    assert seen[0].errors is not None
+    assert seen[1].errors is not None
+    assert not seen[0].unasked
 
 
 def test_another_table_is_refused() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
 
@@ -48,12 +49,12 @@ def columns(draw: st.DrawFn) -> pa.Array:
 
 
 def as_read(column: pa.Array) -> pa.Array:
-    """The column as it should come back: no NaN, no -0.0, in the type we keep."""
+    """The column as it should come back: no NaN, no -0.0, one spelling, in the type we keep."""
     if pa.types.is_floating(column.type):
         numbers = [None if x is None or x != x else x + 0.0 for x in column.to_pylist()]
         return pa.array(numbers, pa.float64())
-    if pa.types.is_large_string(column.type):
-        return column.cast(pa.string())
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return folded(column.cast(pa.string()))
     if pa.types.is_decimal(column.type):
         return column.cast(pa.decimal128(column.type.precision, column.type.scale))
     return column

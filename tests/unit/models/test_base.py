@@ -87,7 +87,7 @@ def test_parameters_out_of_range_stay_their_own_error() -> None:
     with pytest.raises(ParameterError) as caught:
         model_from_dict({"model": "recursive-cl-diversity", "c": 0, "l": 2})
     assert caught.value.parameter == "c"
-    with pytest.raises(ParameterError, match="l must be a finite number, 1 or more, not two"):
+    with pytest.raises(ParameterError, match="l must be a finite number above 1, not two"):
         model_from_dict({"model": "l-diversity", "l": "two"})
     assert RecursiveLDiversity(1.0, 2) == model_from_dict(
         {"model": "recursive-cl-diversity", "c": 1.0, "l": 2}

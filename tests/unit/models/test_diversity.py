@@ -37,7 +37,6 @@ def test_entropy_example_of_the_slides() -> None:
         (EntropyLDiversity(3), [5, 5, 5, 0], [6, 5, 4, 0]),
         (RecursiveLDiversity(2.0, 2), [5, 2, 1, 0], [6, 2, 1, 0]),
         (RecursiveLDiversity(2.0, 3), [3, 3, 2, 0], [4, 3, 2, 0]),
-        (RecursiveLDiversity(1.0, 1), [1, 1, 0, 0], [5, 0, 0, 0]),
     ],
 )
 def test_the_limit_is_where_the_definition_puts_it(

@@ -207,7 +207,8 @@ def test_several_sensitive_attributes_share_the_groups(tmp_path: Path) -> None:
     folder = made.write(tmp_path / "out")
     assert (folder / "st_disease.parquet").is_file()
     assert (folder / "st_salary.parquet").is_file()
-    assert len(sf.verify(folder).require().checks) == 3
+    promises = [check for check in sf.verify(folder).require().checks if "(" in check.statement]
+    assert len(promises) == 2
     with pytest.raises(ParameterError, match="disease, salary"):
         _ = made.st
     with pytest.raises(ParameterError, match="join"):
@@ -222,13 +223,13 @@ def test_an_infeasible_attribute_is_named() -> None:
 
 
 def test_what_anatomy_cannot_promise_is_refused() -> None:
-    with pytest.raises(ParameterError, match="k-anonymity alone"):
+    with pytest.raises(ParameterError, match="k-anonymity is not a promise of this form"):
         sf.publish(table(), sf.Anatomize(), sf.KAnonymity(5))
-    with pytest.raises(ParameterError, match="2 or more"):
-        sf.publish(table(), sf.Anatomize(), sf.LDiversity(1))
+    with pytest.raises(ParameterError, match="k-anonymity is not a promise of this form"):
+        sf.publish(table(), sf.Anatomize(), sf.KAnonymity(5) & sf.LDiversity(2))
     bare = sf.Microdata.from_arrow(patients(), sf.Schema(quasi=["age"]))
     with pytest.raises(SchemaError, match="sensitive"):
-        sf.publish(bare, sf.Anatomize(), sf.KAnonymity(5))
+        sf.publish(bare, sf.Anatomize(), sf.LDiversity(5))
 
 
 def test_a_continuous_sensitive_attribute_wants_bins() -> None:
@@ -254,7 +255,7 @@ def spoiled(tmp_path: Path, name: str, change: Callable[[pa.Table], pa.Table]) -
     pq.write_table(change(pq.read_table(folder / name)), folder / name)
     found = sf.verify(folder)
     assert not found.ok
-    return found.checks[-1].detail
+    return "\n".join(check.detail for check in found.checks if not check.kept)
 
 
 def test_tables_that_do_not_fit_are_caught(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_clashing_column_names_are_refused() -> None:
     clash = pa.table({"age": [1, 2], "age_min": ["a", "b"]})
     data = sf.Microdata.from_arrow(clash, sf.Schema(quasi=["age"], sensitive="age_min"))
     with pytest.raises(SchemaError, match="age_min"):
-        sf.publish(data, sf.Mondrian(), sf.KAnonymity(1))
+        sf.publish(data, sf.Mondrian(), sf.KAnonymity(2))
 
 
 def test_means_only_of_numbers() -> None:
@@ -257,7 +257,7 @@ class OneByOne:
 
 
 def test_an_algorithm_that_breaks_the_promise_publishes_nothing() -> None:
-    with pytest.raises(PromiseBroken, match="200 of 200"):
+    with pytest.raises(PromiseBroken, match="groups break"):
         sf.publish(table(), OneByOne(), sf.KAnonymity(2))
 
 

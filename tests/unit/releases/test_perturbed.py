@@ -154,10 +154,10 @@ def test_written_and_loaded(tmp_path: Path, file_format: str) -> None:
 
 def test_verify_says_what_it_cannot_see(tmp_path: Path) -> None:
     found = sf.verify(perturb(table(), m=3).write(tmp_path / "out")).require()
-    assert [check.statement for check in found.checks[1:]] == [
+    assert [check.statement for check in found.checks[-2:]] == [
         "3-perturbation of disease", "3-perturbation of salary",
     ]  # fmt: skip
-    assert "publisher's word" in found.checks[1].detail
+    assert "publisher's word" in found.checks[-1].detail
 
 
 def restated(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
@@ -166,7 +166,7 @@ def restated(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
     (folder / "release.json").write_text(json.dumps(stated))
     found = sf.verify(folder)
     assert not found.ok
-    return next(check.detail for check in found.checks if not check.kept)
+    return "\n".join(check.detail for check in found.checks if not check.kept)
 
 
 @pytest.mark.parametrize(
@@ -178,12 +178,15 @@ def restated(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
         (lambda stated: stated["promise"][0].update(domain_size=90), "the domain has 9"),
         (lambda stated: stated["promise"][0].pop("m"), "damaged"),
         (lambda stated: stated["promise"].pop(), "nothing is promised of 'salary'"),
-        (lambda stated: stated["promise"].append({"model": "k-anonymity", "k": 2}), "row 1, and"),
+        (
+            lambda stated: stated["promise"].append({"model": "k-anonymity", "k": 2}),
+            "has no groups",
+        ),
         (
             lambda stated: stated["promise"].append(
                 {"model": "l-diversity", "l": 2, "on": "disease"}
             ),
-            "'disease' is perturbed",
+            "l-diversity is not a promise of this form",
         ),
     ],
 )
@@ -199,7 +202,7 @@ def spoiled(tmp_path: Path, name: str, change: Callable[[pa.Table], pa.Table]) -
     pq.write_table(change(pq.read_table(folder / name)), folder / name)
     found = sf.verify(folder)
     assert not found.ok
-    return found.checks[-1].detail
+    return "\n".join(check.detail for check in found.checks if not check.kept)
 
 
 def test_tables_that_do_not_fit_are_caught(tmp_path: Path) -> None:

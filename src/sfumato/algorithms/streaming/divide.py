@@ -58,6 +58,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
+from sfumato.core.spelling import require_one_spelling
 from sfumato.errors import DataError, ParameterError, PromiseBroken
 from sfumato.models.base import Model
 from sfumato.models.diversity import LDiversity
@@ -121,6 +122,8 @@ def divide_file(
     require_discrete(rows.attribute(sensitive)[0])
     tell("counting values", 0.0)
     census = take_census(rows, sensitive)
+    if not census.attribute.ordered:
+        require_one_spelling(sensitive, census.attribute.values.to_pylist())
     l = _require_feasible(need, census)
     announce(next_groups)
     block_bytes, n_blocks = _block_sizes(census, limit)
@@ -159,11 +162,6 @@ def _require_streamable(schema: Schema, model: Model) -> Requirement:
         raise ParameterError(
             f"streaming keeps l-diversity (frequency form), not {model}; use the in-memory engine",
             parameter="model",
-        )
-    if needs[0].model.l <= 1:
-        raise ParameterError(
-            f"l = {needs[0].model.l:g} would publish each row's own value; l must be 2 or more",
-            parameter="l",
         )
     return needs[0]
 

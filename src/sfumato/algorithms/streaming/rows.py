@@ -19,6 +19,7 @@ from sfumato.algorithms.streaming.csv_rows import csv_types, scan_csv
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
+from sfumato.core.spelling import folded
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.files import CSV, PARQUET, open_file
 from sfumato.io.opened import reading
@@ -67,7 +68,7 @@ class Rows:
         if ordered or not kind.equals(self.types[name]) or pa.types.is_floating(kind):
             # as in memory: strangers to a declared order are refused, and NaN is missing
             return self.encoded(name, column)[1]
-        return column
+        return folded(column) if pa.types.is_string(kind) else column
 
 
 def open_rows(source: str | Path, schema: Schema, missing: Collection[str] = ()) -> Rows:

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.audits.evidence.base import codes_of, of_rows, other_columns, other_rows
+from sfumato.audits.evidence.base import (
+    Numbered,
+    codes_of,
+    of_rows,
+    other_columns,
+    other_rows,
+)
 from sfumato.audits.evidence.base import sensitive_column as column_of
 from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
@@ -30,8 +36,7 @@ class Anatomized:
     @property
     def sizes(self) -> Counts:
         """Rows of the QIT with each group number."""
-        _, sizes = np.unique(self.release.qit[GROUP].to_numpy(), return_counts=True)
-        return sizes
+        return Numbered.of(self.release.qit[GROUP].to_numpy()).times
 
     def flaws(self) -> Iterator[str]:
         """Tables that are not as stated, are ordered otherwise, or do not fit together."""
@@ -56,34 +61,34 @@ class Anatomized:
             or GROUP not in self.release.qit.column_names
         ):
             return
-        groups, sizes = np.unique(self.release.qit[GROUP].to_numpy(), return_counts=True)
+        qit = Numbered.of(self.release.qit[GROUP].to_numpy())
         keys, counts = st[GROUP].to_numpy(), st[COUNT].to_numpy()
-        found, places = np.unique(keys, return_inverse=True)
-        totals = np.bincount(places, weights=counts).astype(np.int64)
-        if not np.array_equal(groups, found):
+        found = Numbered.of(keys)
+        totals = np.bincount(found.places, weights=counts).astype(np.int64)
+        if not qit.in_turn:
+            yield "groups of the QIT are not numbered 1, 2, ..."
+        if not np.array_equal(qit.numbers, found.numbers):
             yield f"the QIT and the ST of {name!r} have different groups"
-        elif not np.array_equal(sizes, totals):
-            wrong = int(groups[np.argmax(sizes != totals)])
+        elif not np.array_equal(qit.times, totals):
+            wrong = int(qit.numbers[np.argmax(qit.times != totals)])
             yield f"group {wrong} has more or fewer rows in the QIT than in the ST of {name!r}"
         if np.any(counts < 1):
             yield f"the ST of {name!r} counts a value less than once"
         attribute, codes = codes_of(column_of(self.release.manifest, name), st.column(name))
-        if np.any(np.diff(places.astype(np.int64) * attribute.size + codes) <= 0):
+        if np.any(np.diff(found.places * attribute.size + codes) <= 0):
             yield f"records of the ST of {name!r} are not in the order of groups and values"
 
     def histograms(self, on: str) -> Histograms:
         """The ST of a column."""
         st = self.release.sts[column_of(self.release.manifest, on).name]
         attribute, codes = codes_of(column_of(self.release.manifest, on), st.column(on))
-        _, groups = np.unique(st[GROUP].to_numpy(), return_inverse=True)
-        matrix_keys = groups.astype(np.int64) * attribute.size + codes
-        return Histograms.of_keys(
-            attribute, matrix_keys, st[COUNT].to_numpy(), int(groups.max()) + 1
-        )
+        found = Numbered.of(st[GROUP].to_numpy())
+        keys = found.places * attribute.size + codes
+        return Histograms.of_keys(attribute, keys, st[COUNT].to_numpy(), len(found.numbers))
 
     def name(self, group: int) -> str:
         """By its number and size."""
-        number = int(np.unique(self.release.qit[GROUP].to_numpy())[group])
+        number = int(Numbered.of(self.release.qit[GROUP].to_numpy()).numbers[group])
         return f"group {number} of {of_rows(int(self.sizes[group]))}"
 
 

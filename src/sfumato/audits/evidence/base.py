@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Counts, Ints
@@ -76,6 +77,30 @@ def codes_of(column: PublishedColumn, values: pa.ChunkedArray) -> tuple[Attribut
             f"release.json describes {column.name!r} in a way that cannot be read: {error}",
             column=str(column.name),
         ) from error
+
+
+class Numbered(NamedTuple):
+    """Group numbers that occur, ascending, the place of each entry among them, and how often."""
+
+    numbers: Counts
+    places: Counts
+    times: Counts
+
+    @classmethod
+    def of(cls, ids: Ints) -> Numbered:
+        """Count the group numbers of a column; fast where they are 1, 2, ..."""
+        if len(ids) and ids.min() >= 0 and ids.max() <= 2 * len(ids):
+            times = np.bincount(ids)
+            present = times > 0
+            place = np.cumsum(present) - 1
+            return cls(np.flatnonzero(present), place[ids], times[present])
+        numbers, places, times = np.unique(ids, return_inverse=True, return_counts=True)
+        return cls(numbers, places, times)
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether groups are numbered from 1 on without a gap."""
+        return bool(np.array_equal(self.numbers, np.arange(1, len(self.numbers) + 1)))
 
 
 def of_rows(size: int) -> str:

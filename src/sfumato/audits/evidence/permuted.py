@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sfumato.audits.evidence.anatomized import Anatomized, disorder
-from sfumato.audits.evidence.base import other_columns, other_rows
+from sfumato.audits.evidence.base import Numbered, other_columns, other_rows
 from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
 from sfumato.releases.anatomized import GROUP
@@ -27,7 +27,7 @@ class Permuted:
     @property
     def sizes(self) -> Counts:
         """Rows with each group number."""
-        return self._apart.sizes
+        return Numbered.of(self.release.table[GROUP].to_numpy()).times
 
     def flaws(self) -> Iterator[str]:
         """A table that is not as stated or ordered otherwise."""
@@ -36,6 +36,8 @@ class Permuted:
         yield from other_columns(table.column_names, [*stated, GROUP], "the table")
         yield from other_rows(self.rows, manifest)
         yield from disorder(table, "the table")
+        if GROUP in table.column_names and not Numbered.of(table[GROUP].to_numpy()).in_turn:
+            yield "groups are not numbered 1, 2, ..."
 
     def histograms(self, on: str) -> Histograms:
         """As in the ST that the table stands for."""

@@ -1,0 +1,141 @@
+"""Files as they would be written again, byte by byte.
+
+A file can hold more than its table: metadata, bytes that nothing refers to, dictionary entries
+that no row has, numbers written in two ways. Rather than look for each of these, the table is read
+and written anew by the same writer, and the two files are compared. What the table does not say is
+then in neither.
+
+Parquet files name the program that wrote them. Where that is another version than the one at hand,
+bytes may differ for no reason; then the structure of the file is looked at instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from sfumato.audits.checks.comparison import Comparison
+from sfumato.audits.checks.parquet_structure import loose_ends
+from sfumato.io.types import type_of, type_text
+from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
+from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.files import PIECE, Files
+from sfumato.releases.load import Release
+from sfumato.releases.manifest import FILE, Manifest
+
+_WRITER = re.compile(r"parquet-cpp-arrow version \d+\.\d+\.\d+")
+
+
+def doubled_columns(folder: Path) -> Iterator[str]:
+    """Columns that stand in a file twice: which is meant cannot be known."""
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".parquet", ".csv") and path.is_file():
+            for name, times in Counter(_header(path)).items():
+                if times > 1:
+                    yield f"{path.name} has the column {name!r} {times} times"
+
+
+def other_files(files: Files, release: Release) -> Iterator[str]:
+    """Files that hold anything beside their tables."""
+    if (files.folder / FILE).read_bytes() != release.manifest.to_json().encode():
+        yield f"{FILE} is not written as a release writes it"
+    for stem in release.stems:
+        for path in files.paths(stem):
+            other = _other_parquet if path.suffix == ".parquet" else _other_csv
+            yield from other(path, files.pieces(stem), release)
+
+
+def _other_csv(path: Path, pieces: Iterator[pa.Table], release: Release) -> Iterator[str]:  # noqa: ARG001
+    with Comparison(path) as again:
+        write_csv(pieces, again)
+    if not again.same:
+        yield f"{path.name} is not written as a release writes it"
+
+
+def _other_parquet(path: Path, pieces: Iterator[pa.Table], release: Release) -> Iterator[str]:
+    with pq.ParquetFile(path) as stored:
+        metadata = stored.metadata
+    if not _WRITER.fullmatch(metadata.created_by):
+        yield f"{path.name} was not written by a program that sfumato writes with"
+        return
+    parts = [metadata.row_group(part).num_rows for part in range(metadata.num_row_groups)]
+    yield from _other_row_groups(path, parts, release)
+    yield from _other_types(path, release.manifest)
+    if metadata.created_by != f"parquet-cpp-arrow version {pa.cpp_version}":
+        yield from loose_ends(path)
+        return
+    with Comparison(path) as again:
+        write_parquet(_in_parts(pieces, parts), again)
+    if not again.same:
+        yield f"{path.name} holds more than its table, or holds it in another way"
+
+
+def _in_parts(pieces: Iterator[pa.Table], parts: list[int]) -> Iterator[pa.Table]:
+    """A table in parts of given sizes."""
+    rest = next(pieces)
+    for size in parts:
+        held = [rest]
+        while sum(map(len, held)) < size:
+            held.append(next(pieces))
+        together = pa.concat_tables(held)
+        yield together.slice(0, size)
+        rest = together.slice(size)
+    if not parts:
+        yield rest
+
+
+def _other_row_groups(path: Path, parts: list[int], release: Release) -> Iterator[str]:
+    """Where the rows of a file are divided may depend on nothing but their number; the parts of a
+    streamed release are whole groups.
+    """
+    streamed = isinstance(release, AnatomizedTables)
+    even = any(set(parts[:-1]) <= {size} and sum(parts[-1:]) <= size for size in (PIECE, ROW_GROUP))
+    if not streamed and not even:
+        yield f"the rows of {path.name} are divided in an uncommon way"
+
+
+def _other_types(path: Path, manifest: Manifest) -> Iterator[str]:
+    """A file keeps a column in the type that Parquet has for the stated one."""
+    stated = dict(manifest.types)
+    with pq.ParquetFile(path) as stored:
+        found = stored.schema_arrow
+    for field in found:
+        kind = type_of(stated.get(field.name, ""))
+        same = type_text(field.type) == stated.get(field.name)
+        if not same and (kind is None or _stored_type(kind) != field.type):
+            yield f"column {field.name!r} of {path.name} is not stored as its type is"
+
+
+def _stored_type(kind: pa.DataType) -> pa.DataType:
+    """What a type comes back as from a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.schema([("x", kind)]).empty_table(), sink, store_schema=False)
+    return pq.read_schema(pa.BufferReader(sink.getvalue())).field("x").type
+
+
+def _header(path: Path) -> list[str]:
+    if path.suffix == ".parquet":
+        with pq.ParquetFile(path) as stored:
+            return list(stored.schema_arrow.names)
+    with pyarrow.csv.open_csv(path) as opened:
+        return list(opened.schema.names)
+
+
+def strangers(folder: Path, stems: tuple[str, ...]) -> Iterator[str]:
+    """Files that are published with the release and belong to nothing it states."""
+    formats = {path.suffix for path in folder.iterdir() if path.name != FILE}
+    known = {FILE, *(f"{stem}{end}" for stem in stems for end in (".parquet", ".csv"))}
+    for path in sorted(folder.iterdir()):
+        if path.name not in known or not path.is_file() or path.is_symlink():
+            yield f"file {path.name!r} is not part of the release"
+    for stem in stems:
+        if all((folder / f"{stem}{end}").is_file() for end in (".parquet", ".csv")):
+            yield f"table {stem!r} is there twice"
+    if len(formats & {".parquet", ".csv"}) > 1:
+        yield "its tables are in two formats"

@@ -1,0 +1,39 @@
+"""Arrow types by the text that Arrow prints for them, as release.json states them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+_DECIMAL = re.compile(r"decimal(32|64|128|256)\((\d+), (-?\d+)\)")
+_ZONED = re.compile(r"timestamp\[(s|ms|us|ns), tz=([A-Za-z0-9_+:/-]+)\]")
+_LIST = re.compile(r"list<(?:item|element): (.+)>")
+_FIXED = re.compile(r"fixed_size_binary\[(\d+)\]")
+_DECIMALS: Mapping[str, Callable[[int, int], pa.DataType]] = {
+    "32": pa.decimal32, "64": pa.decimal64, "128": pa.decimal128, "256": pa.decimal256,
+}  # fmt: skip
+
+
+def type_text(kind: pa.DataType) -> str:
+    """The text of a type; the items of a list have one name, whatever library made it."""
+    return str(kind).replace("list<element: ", "list<item: ")
+
+
+def type_of(text: str) -> pa.DataType | None:
+    """The type behind a text; None for nested ones other than lists, and for what is no type."""
+    if found := _DECIMAL.fullmatch(text):
+        return _DECIMALS[found[1]](int(found[2]), int(found[3]))
+    if found := _ZONED.fullmatch(text):
+        return pa.timestamp(found[1], found[2])
+    if found := _FIXED.fullmatch(text):
+        return pa.binary(int(found[1]))
+    if found := _LIST.fullmatch(text):
+        item = type_of(found[1])
+        return None if item is None else pa.list_(item)
+    try:
+        kind = pa.type_for_alias(text)
+    except ValueError:
+        return None
+    return kind if type_text(kind) == text else None

@@ -1,0 +1,172 @@
+"""The sides of boxes, read back from the columns that show them: the inverse of columns.py.
+
+Their domains are what the release itself says: a declared order or taxonomy, or else the values
+that some group shows. So whatever is computed from them tells no more than the tables do, and
+anybody who has the tables computes the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.arrays import Codes, Counts, Flags, Ints
+from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.boxes import Boxes, Cells, Nodes, Ranges, Side, ValueSets
+from sfumato.core.taxonomy import Taxonomy
+from sfumato.errors import SchemaError
+from sfumato.releases.manifest import PublishedColumn, encoded
+from sfumato.releases.text_cells import ReadCells, read_cells
+
+# what texts of a numerical column may be; the first that fits all of them is taken
+_NUMBERS = (
+    pa.int64(), pa.float64(), pa.date32(), pa.time64("ns"), pa.timestamp("ns"),
+    pa.timestamp("ns", "UTC"),
+)  # fmt: skip
+
+
+def read_boxes(columns: Iterable[PublishedColumn], groups: pa.Table) -> Boxes:
+    """The boxes of groups, one line each, along the columns given."""
+    return Boxes(tuple(_READERS[column.form](column, groups) for column in columns))
+
+
+def _ranges(column: PublishedColumn, groups: pa.Table) -> Side:
+    ends = [groups.column(name) for name in column.columns[:2]]
+    attribute, codes = encoded(column, pa.chunked_array([c for end in ends for c in end.chunks]))
+    codes = np.where(codes == attribute.missing_code, -1, codes).astype(np.int32)
+    low, high = codes[: groups.num_rows], codes[groups.num_rows :]
+    if np.any((low < 0) != (high < 0)) or np.any(high < low):
+        raise SchemaError(f"a range of {column.name!r} ends before it starts", column=column.name)
+    missing = _missing(column, groups) | (low < 0)
+    return Ranges(replace(attribute, has_missing=bool(missing.any())), low, high, missing)
+
+
+def _sets(column: PublishedColumn, groups: pa.Table) -> Side:
+    lists = groups.column(column.name).combine_chunks()
+    lengths = lists.value_lengths()
+    if lengths.null_count or not all(lengths.to_numpy(zero_copy_only=False)):
+        raise SchemaError(f"a set of {column.name!r} is empty", column=column.name)
+    attribute, codes = encoded(column, pa.chunked_array([lists.flatten()]))
+    starts = np.append(0, np.cumsum(lengths.to_numpy())).astype(np.int64)
+    rises = np.diff(codes.astype(np.int64)) > 0
+    rises[starts[1:-1] - 1] = True  # from one set to the next
+    if not rises.all():
+        raise SchemaError(
+            f"a set of {column.name!r} is not in the order of its values", column=column.name
+        )
+    return ValueSets(attribute, starts, codes.astype(np.int32))
+
+
+def _labels(column: PublishedColumn, groups: pa.Table) -> Side:
+    taxonomy = Taxonomy.from_nested(column.taxonomy or {})
+    shown = groups.column(column.name).combine_chunks()
+    labels = pa.array(taxonomy.labels, pa.string())
+    found = pc.index_in(shown, labels)
+    if found.null_count > shown.null_count:
+        raise SchemaError(
+            f"{column.name!r} has a label that its taxonomy lacks", column=column.name
+        )
+    nodes: Codes = found.fill_null(-1).to_numpy().astype(np.int32)
+    missing = _missing(column, groups) | (nodes < 0)
+    leaves = pa.array([str(leaf) for leaf in taxonomy.leaves])
+    attribute = Attribute(
+        column.name, Kind.CATEGORICAL, leaves, True, bool(missing.any()), taxonomy
+    )
+    return Nodes(attribute, taxonomy, nodes, missing)
+
+
+def _cells(column: PublishedColumn, groups: pa.Table) -> Side:
+    hidden = _flags(column, groups, f"{column.name}_suppressed")
+    shown = groups.column(column.name)
+    if shown.filter(pa.array(hidden)).null_count < hidden.sum():
+        raise SchemaError(f"a suppressed cell of {column.name!r} shows a value", column=column.name)
+    attribute, codes = encoded(column, shown.filter(pa.array(~hidden)))
+    of_group = np.full(groups.num_rows, -1, np.int32)
+    of_group[~hidden] = codes
+    return Cells(attribute, of_group)
+
+
+def _texts(column: PublishedColumn, groups: pa.Table) -> Side:
+    """Cells made for reading: what they show tells which kind of side they are."""
+    read = read_cells(column.name, groups.column(column.name).combine_chunks())
+    if read.suppressed.any():
+        shown = _firsts(read).filter(pa.array(~read.suppressed))
+        attribute, codes = _encoded_texts(column, shown)
+        of_text = np.full(len(read.values), -1, np.int32)
+        of_text[~read.suppressed] = codes
+        return Cells(attribute, of_text[read.of_cell])
+    if column.taxonomy is not None:
+        flags = pa.array(read.missing[read.of_cell])
+        names = [column.name, f"{column.name}_missing"]
+        table = pa.table([_firsts(read).take(pa.array(read.of_cell)), flags], names=names)
+        return _labels(replace(column, columns=tuple(names)), table)
+    attribute, codes = _encoded_texts(column, read.values.flatten())
+    starts = np.append(0, np.cumsum(read.values.value_lengths().to_numpy())).astype(np.int64)
+    if not attribute.ordered:
+        return _read_sets(attribute, starts, codes.astype(np.int32), read)
+    known = np.diff(starts) > 0
+    padded = np.append(codes, -1).astype(np.int32)
+    low = np.where(known, padded[starts[:-1]], -1).astype(np.int32)
+    high = np.where(known, padded[starts[1:] - 1], -1).astype(np.int32)
+    if np.any(high < low):
+        raise SchemaError(f"a range of {column.name!r} ends before it starts", column=column.name)
+    attribute = replace(attribute, has_missing=bool(read.missing.any()))
+    of = read.of_cell
+    return Ranges(attribute, low[of], high[of], read.missing[of])
+
+
+def _firsts(read: ReadCells) -> pa.Array:
+    """The first value of every text; null where there is none."""
+    lengths = read.values.value_lengths().to_numpy()
+    starts = np.cumsum(lengths) - lengths
+    return read.values.flatten().take(pa.array(starts, mask=lengths == 0))
+
+
+def _read_sets(attribute: Attribute, starts: Counts, codes: Codes, read: ReadCells) -> Side:
+    """A null alone is the set of the missing value."""
+    if (read.missing & (np.diff(starts) == 0)).any():
+        attribute = replace(attribute, has_missing=True)
+        at = starts[:-1][read.missing]
+        codes = np.insert(codes, at, attribute.missing_code)
+        starts = np.append(0, np.cumsum(np.diff(starts) + read.missing)).astype(np.int64)
+    return ValueSets(attribute, starts, codes).taken(read.of_cell)
+
+
+def _encoded_texts(column: PublishedColumn, texts: pa.Array) -> tuple[Attribute, Ints]:
+    """Codes of values that are shown as texts: numbers and times in their own order."""
+    if column.kind == Kind.NUMERICAL:
+        for kind in _NUMBERS:
+            try:
+                texts = texts.cast(kind)
+                break
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                continue
+    return encoded(column, pa.chunked_array([texts]))
+
+
+_READERS: Mapping[str, Callable[[PublishedColumn, pa.Table], Side]] = {
+    "range": _ranges,
+    "set": _sets,
+    "label": _labels,
+    "cell": _cells,
+    "text": _texts,
+}
+
+
+def _missing(column: PublishedColumn, groups: pa.Table) -> Flags:
+    return _flags(column, groups, f"{column.name}_missing")
+
+
+def _flags(column: PublishedColumn, groups: pa.Table, name: str) -> Flags:
+    """A column of yes and no; no where it is not there."""
+    if name not in column.columns:
+        return np.zeros(groups.num_rows, np.bool_)
+    shown = groups.column(name)
+    if not pa.types.is_boolean(shown.type) or shown.null_count:
+        raise SchemaError(f"column {name!r} holds more than yes and no", column=name)
+    flags: Flags = shown.to_numpy()
+    return flags

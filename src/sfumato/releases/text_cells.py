@@ -1,0 +1,124 @@
+"""Boxes as one readable cell per attribute, and back.
+
+    53711                  one value, or a label of the taxonomy
+    [53710, 53715]         from one value to another
+    {Female, Male}         these values; a missing one among them is the bare word missing
+    *                      suppressed
+    [20, 30] or missing    also a missing value; a null where there are missing ones only
+
+A value that would be read as something else stands in quotes, as in io/set_texts.py; so every cell
+has one meaning, and whatever is computed from boxes can be computed from their texts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.arrays import Codes, Flags
+from sfumato.core.boxes import Cells, Nodes, Ranges, Side, ValueSets
+from sfumato.errors import SchemaError
+from sfumato.io.set_texts import set_texts, sets_of
+
+SUPPRESSED, _OR_MISSING = "*", " or missing"
+_MISREAD = r'\A[\[{"]|\A\*\z|\Amissing\z| or missing\z|,'
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"', re.DOTALL)
+_RANGE = re.compile(r'\[("(?:[^"]|"")*"|[^,"]*), ("(?:[^"]|"")*"|[^,"]*)\]', re.DOTALL)
+
+
+def cell_texts(side: Side) -> pa.Array:
+    """One text per group."""
+    if isinstance(side, ValueSets):
+        return _set_texts(side)
+    if isinstance(side, Cells):
+        shown = _quoted(side.attribute.decode(np.maximum(side.codes, 0)))
+        return pc.if_else(pa.array(side.codes < 0), SUPPRESSED, shown)
+    if isinstance(side, Nodes):
+        labels = pa.array(side.taxonomy.labels, pa.string())
+        shown = _quoted(labels.take(pa.array(side.nodes, mask=side.nodes < 0)))
+    elif isinstance(side, Ranges):
+        shown = _range_texts(side)
+    else:
+        raise TypeError(f"no text for a {type(side).__name__}")
+    also = pc.binary_join_element_wise(shown, _OR_MISSING, "")
+    return pc.if_else(pa.array(side.missing), also, shown)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadCells:
+    """Different texts taken apart: the values of each as texts, and which cell has which.
+
+    ``values`` of a range are its ends; nulls among them are missing values. ``missing`` marks texts
+    that say so, ``suppressed`` those that say nothing.
+    """
+
+    values: pa.ListArray
+    is_range: Flags
+    missing: Flags
+    suppressed: Flags
+    of_cell: Codes
+
+
+def read_cells(name: str, cells: pa.Array) -> ReadCells:
+    """Take the texts of a column apart."""
+    encoded = cells.dictionary_encode(null_encoding="encode")
+    parts = [_parsed(name, text) for text in encoded.dictionary.to_pylist()]
+    return ReadCells(
+        pa.array([part[0] for part in parts], pa.list_(pa.string())),
+        np.array([part[1] for part in parts], np.bool_),
+        np.array([part[2] for part in parts], np.bool_),
+        np.array([part[3] for part in parts], np.bool_),
+        np.asarray(encoded.indices, np.int32),
+    )
+
+
+def _parsed(name: str, text: str | None) -> tuple[list[str | None], bool, bool, bool]:
+    """Values, whether they are the ends of a range, may be missing, are suppressed."""
+    if text is None:
+        return [], False, True, False
+    if text == SUPPRESSED:
+        return [], False, False, True
+    if text.startswith("{"):
+        return sets_of(name, pa.array([text]))[0].as_py(), False, False, False
+    shown = text.removesuffix(_OR_MISSING)
+    also = shown != text
+    if ends := _RANGE.fullmatch(shown):
+        return [_unquoted(name, end) for end in ends.groups()], True, also, False
+    return [_unquoted(name, shown)], False, also, False
+
+
+def _unquoted(name: str, text: str) -> str:
+    if quoted := _QUOTED.fullmatch(text):
+        return quoted[1].replace('""', '"')
+    if re.search(_MISREAD.replace(r"\z", r"\Z"), text):
+        raise SchemaError(f"column {name!r} has a cell that cannot be read", column=name)
+    return text
+
+
+def _range_texts(side: Ranges) -> pa.Array:
+    low, high = (
+        _quoted(side.attribute.values.take(pa.array(codes, mask=codes < 0)))
+        for codes in (side.low, side.high)
+    )
+    both = pc.binary_join_element_wise("[", low, ", ", high, "]", "")
+    return pc.if_else(pa.array(side.low == side.high), low, both)
+
+
+def _set_texts(side: ValueSets) -> pa.Array:
+    single = np.diff(side.starts) == 1
+    values = side.attribute.decode(side.codes).cast(pa.string())
+    lists = pa.ListArray.from_arrays(pa.array(side.starts.astype(np.int32)), values)
+    only = _quoted(values.take(pa.array(side.starts[:-1])))
+    return pc.if_else(pa.array(single), only, set_texts(lists))
+
+
+def _quoted(values: Any) -> pa.Array:
+    texts = values.cast(pa.string())
+    inside = pc.replace_substring(texts, '"', '""')
+    needed = pc.match_substring_regex(texts, _MISREAD)
+    return pc.if_else(needed, pc.binary_join_element_wise('"', inside, '"', ""), texts)

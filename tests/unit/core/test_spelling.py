@@ -1,0 +1,57 @@
+import pyarrow as pa
+import pytest
+
+from sfumato.core.attribute import encode
+from sfumato.core.spelling import folded, require_one_spelling
+from sfumato.errors import DataError, SfumatoWarning
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("flu", "flu"),
+        (" flu\t", "flu"),
+        ("flu\u00a0", "flu"),
+        ("fl\u200bu", "flu"),
+        ("\ufeffflu", "flu"),
+        ("fl\u00adu", "flu"),
+        ("grippe\u0301e", "gripp\u00e9e"),
+        ("e\u200d\u0301", "\u00e9"),
+        ("\u200b", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_what_looks_alike_is_one_text(written: str | None, read: str | None) -> None:
+    once = folded(pa.array([written], pa.string()))
+    assert once.to_pylist() == [read]
+    assert folded(once).equals(once)
+
+
+def test_spellings_are_one_value_before_anything_counts_them() -> None:
+    column = pa.chunked_array([["flu", "flu ", "fl\u200bu", " ", None, "cold"]])
+    attribute, codes = encode("disease", column)
+    assert attribute.values.to_pylist() == ["cold", "flu"]
+    assert codes.tolist() == [1, 1, 1, 2, 2, 0]
+
+
+def test_a_declared_order_is_read_like_the_column() -> None:
+    column = pa.chunked_array([["caf\u00e9", "tea"]])
+    attribute, codes = encode("drink", column, order=["tea ", "cafe\u0301"])
+    assert attribute.values.to_pylist() == ["tea", "caf\u00e9"]
+    assert codes.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("other", ["020", "20.0", "+20", "2e1", "20."])
+def test_one_number_in_two_spellings_is_refused(other: str) -> None:
+    with pytest.raises(DataError, match="as numbers they are one value"):
+        require_one_spelling("code", ["7", "20", other])
+
+
+def test_codes_that_are_no_numbers_may_look_similar() -> None:
+    require_one_spelling("code", ["V20", "V020", "20", "21", "nan", "inf", "Infinity", None, 20])
+
+
+def test_capital_letters_are_worth_a_word() -> None:
+    with pytest.warns(SfumatoWarning, match="'Flu' and 'flu'"):
+        require_one_spelling("disease", ["Flu", "flu"])
