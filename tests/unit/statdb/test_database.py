@@ -312,7 +312,8 @@ def _killed(work: Any, db: sf.StatDB, pause: float) -> sf.StatDB:
     time.sleep(pause)
     assert writer.pid is not None
     os.kill(writer.pid, signal.SIGKILL)
-    writer.join()
+    writer.join(60)
+    assert writer.exitcode == -signal.SIGKILL
     return sf.StatDB.open(db.path)
 
 
