@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ ROWS = [
     f"{20 + i % 40},2020-01-{1 + i % 9:02},{('flu', 'cold', 'gout')[i % 3]}\n" for i in range(60)
 ]
 SCHEMA = 'quasi = ["age", "since"]\nsensitive = ["disease"]\n'
+TWO = "33,2020-01-03,flu\n33,2020-01-03,cold\n"
 BINS = "[attributes.age]\nbins = 4\n"
 
 
@@ -64,8 +66,35 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
 
 def test_rows_come_and_go(shell: Shell) -> None:
     assert shell.create().code == 0
-    done = shell.apply(insert="33,2020-01-03,flu\n", delete="".join(ROWS[:4]))
-    assert (done.code, "4 rows deleted, 1 inserted: 57 rows" in done.out) == (0, True)
+    done = shell.apply(insert=TWO, delete="".join(ROWS[:4]))
+    assert (done.code, "4 rows deleted, 2 inserted: 58 rows" in done.out) == (0, True)
+    assert "wait" not in done.out
+
+
+def test_rows_wait_until_they_can_hide_among_each_other(shell: Shell) -> None:
+    shell.create()
+    public = shell.run("info", shell.folder, "--json").out
+    done = shell.apply(insert="33,2020-01-03,flu\n")
+    assert done.code == 0
+    said = " ".join(done.out.split())
+    assert "0 rows deleted, 0 inserted: 60 rows" in said
+    assert "1 rows wait, and nobody is told of them: they come in when at least 1 rows of" in said
+    told = json.loads(shell.run("info", shell.folder, "--json").out)
+    assert told.pop("for_you_only")["waiting"] == 1
+    assert told == {k: v for k, v in json.loads(public).items() if k != "for_you_only"}
+    assert "rows that wait" in shell.run("info", shell.folder).out
+    done = shell.apply(delete="33,2020-01-03,flu\n")
+    assert "1 rows deleted that were waiting" in done.out
+
+
+def test_an_owner_can_let_rows_in_at_once(shell: Shell) -> None:
+    shell.create()
+    shell.apply(insert="33,2020-01-03,flu\n")
+    done = shell.run("apply", shell.folder, "--accept-exposure")
+    assert (done.code, "1 inserted: 61 rows, 1 counterfeits" in done.out) == (0, True)
+    assert "warning: 1 rows came in at once" in " ".join(done.err.split())
+    help = " ".join(shell.run("apply", "--help").out.split())
+    assert "guesses right more often than 1/m" in help
 
 
 def test_a_new_sensitive_value_is_refused(shell: Shell) -> None:
@@ -87,8 +116,8 @@ def test_another_type_is_refused(shell: Shell, option: str) -> None:
 
 def test_columns_with_bins_are_changed(shell: Shell) -> None:
     shell.create(SCHEMA + BINS)
-    done = shell.apply(insert="19,2020-01-03,flu\n", delete="".join(ROWS[:4]))
-    assert (done.code, "57 rows" in done.out) == (0, True)
+    done = shell.apply(insert=TWO.replace("33", "19"), delete="".join(ROWS[:4]))
+    assert (done.code, "58 rows" in done.out) == (0, True)
     db: Any = sf.StatDB.open(shell.folder)
     assert db.info()["quasi"]["age"] == 4
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import sfumato as sf
 from tests.server.conftest import people
-from tests.server.kit import COUNT, FLU, copied, require_error, running
+from tests.server.kit import COUNT, FLU, Kit, copied, require_error, running
 
 
 def change(folder: Path, start: int) -> None:
@@ -81,3 +81,35 @@ def test_a_damaged_folder_is_told_and_the_old_state_stays(
             time.sleep(0.05)
         assert kit.http.get("/ready").status_code == 200
         assert any(line["event"] == "reload" for line in kit.logged())
+
+
+def test_rows_that_are_held_back_leave_no_trace(folder_of_people: Path, tmp_path: Path) -> None:
+    folder = copied(folder_of_people, tmp_path)
+    with running(folder) as kit:
+        served = kit.app.service.databases["people"]
+        kit.answer(FLU)
+        before, stamp = _public(kit), served.state.stamp
+        database = sf.StatDB.open(folder)
+        one = sf.Microdata.from_arrow(people().slice(0, 1), database.engine.schema)
+        assert database.apply(inserted=one).waiting == 1
+        assert not served.changed()
+        assert served.state.stamp != stamp  # it has looked
+        assert _public(kit) == before
+        assert kit.answer(FLU)["generation"] == 1
+        assert not [line for line in kit.logged() if line["event"] == "reload"]
+        # the control: what is answered otherwise is seen
+        database.apply(deleted=sf.Microdata.from_arrow(people().slice(5, 1), one.schema))
+        until = time.monotonic() + 30
+        while served.state.generation == 1 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert _public(kit) != before
+
+
+def _public(kit: Kit) -> list[Any]:
+    """What anybody may ask about a database, without what counts requests."""
+    metrics = [
+        line
+        for line in kit.http.get("/metrics").text.splitlines()
+        if any(word in line for word in ("generation", "reloads", "cached", "ready"))
+    ]
+    return [kit.http.get("/v1/databases").json(), kit.http.get("/v1/schema").json(), metrics]

@@ -135,11 +135,20 @@ def query(folder: str, sql: str, form: str) -> None:
 @click.argument("folder")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def info(folder: str, as_json: bool) -> None:
-    """Check the database in FOLDER and show what everybody may know of it."""
+    """Check the database in FOLDER and show what everybody may know of it, and what only you may.
+
+    Rows that wait are inserted rows that are held back, see: sfumato statdb apply --help
+    """
     database = StatDB.open(folder)
     known = database.info()
+    own = {
+        "buckets": database.engine.stored.buckets.n_buckets,
+        "counterfeits": database.counterfeits,
+        "waiting": database.waiting.num_rows,
+        "bytes": database.engine.stored.nbytes,
+    }
     if as_json:
-        show.print_json(known)
+        show.print_json({**known, "for_you_only": own})
         return
     facts = [(name, known[name]) for name in ("rows", "m", "framework", "generation")]
     facts.insert(2, ("cohort", known["cohort"] or "all"))
@@ -148,12 +157,8 @@ def info(folder: str, as_json: bool) -> None:
     page = show.console()
     page.print(show.table("Database", ("fact", "value"), facts))
     page.print(show.table("Public domains", ("column", "values"), columns))
-    own = [
-        ("buckets", database.engine.stored.buckets.n_buckets),
-        ("counterfeits", database.counterfeits),
-        ("bytes", database.engine.stored.nbytes),
-    ]
-    page.print(show.table("For you only", ("fact", "value"), own))
+    own["rows that wait"] = own.pop("waiting")
+    page.print(show.table("For you only", ("fact", "value"), list(own.items())))
 
 
 @statdb.command()
@@ -166,10 +171,26 @@ def info(folder: str, as_json: bool) -> None:
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
-def apply(folder: str, insert: str | None, delete: str | None, missing: tuple[str, ...]) -> None:
+@click.option(
+    "--accept-exposure",
+    is_flag=True,
+    help="Let all rows that wait in now, each among m - 1 counterfeits. Who knows better than the "
+    "frequencies in the database what newcomers have guesses right more often than 1/m.",
+)
+def apply(
+    folder: str,
+    insert: str | None,
+    delete: str | None,
+    missing: tuple[str, ...],
+    accept_exposure: bool,
+) -> None:
     """Insert and delete rows of the database in FOLDER, all of them or none.
 
     Rows that stay keep their signatures: answers before and after together are m-invariant.
+
+    Inserted rows wait until no sensitive value has more than 1/m of all that wait. Then all come
+    in, and hide among each other; until then they are stored, and answered as if they were not
+    there. Deleted rows go at once.
 
     Somebody who leaves and returns does not: the same person, deleted and inserted again, even
     with a corrected value, has a second signature, and the values in both may be a single one.
@@ -179,16 +200,28 @@ def apply(folder: str, insert: str | None, delete: str | None, missing: tuple[st
     taxonomy or bins in the schema) when you create it. A new value of a quasi-identifier becomes
     public. Columns with bins take numbers.
     """
-    if insert is None and delete is None:
+    if insert is None and delete is None and not accept_exposure:
         raise click.UsageError("say what to change: --insert FILE, --delete FILE")
     database = StatDB.open(folder)
-    done = database.apply(_rows(database, insert, missing), _rows(database, delete, missing))
+    done = database.apply(
+        _rows(database, insert, missing),
+        _rows(database, delete, missing),
+        accept_exposure=accept_exposure,
+    )
     page = show.console()
     show.say(
         page,
         f"{done.deleted:,} rows deleted, {done.inserted:,} inserted: {done.rows:,} rows, "
         f"{done.counterfeits:,} counterfeits",
     )
+    if done.withdrawn:
+        show.say(page, f"{done.withdrawn:,} rows deleted that were waiting")
+    if done.waiting:
+        show.say(
+            page,
+            f"{done.waiting:,} rows wait, and nobody is told of them: they come in when at least "
+            f"{done.lacking:,} rows of other values have joined them, or with --accept-exposure",
+        )
 
 
 def _rows(database: StatDB, source: str | None, missing: tuple[str, ...]) -> Microdata | None:

@@ -1,7 +1,8 @@
 """The databases that are served: opened, watched, and swapped when ``apply`` has changed one.
 
 A request takes the state that holds when it begins, and keeps it to its end: what it has mapped
-stays readable after the swap. Answers are remembered by state, so by generation.
+stays readable after the swap. Answers are remembered by state, so by generation. An ``apply`` that
+only held rows back leaves no trace: what is served stays, with all that it remembers.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.server.caching import Cache
 from sfumato.server.exchange import to_json
 from sfumato.server.ledgering import Ledgering
 from sfumato.server.wording import short_guarantee
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.engine import Engine
-from sfumato.statdb.store import HEADER
+from sfumato.statdb.store import HEADER, state_name
 from sfumato.statdb.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -37,10 +38,12 @@ _PAUSE = 5.0  # seconds before a damaged database is tried again
 class State:
     """One generation of a database, and what was answered from it.
 
-    ``facts`` stand around every answer, ``head`` is their JSON without the braces.
+    ``name`` is the state's in the store, ``stamp`` that of the header that named it last. ``facts``
+    stand around every answer, ``head`` is their JSON without the braces.
     """
 
     statdb: StatDB
+    name: str
     stamp: tuple[int, int, int]
     rows: int
     facts: Mapping[str, Any]
@@ -72,13 +75,19 @@ class Served:
         self._next_try = 0.0
 
     def changed(self) -> bool:
-        """Whether the header on disk is another one than the state's, and worth a try."""
+        """Whether the header on disk names another state than this one, and is worth a try."""
         if self.damaged and time.monotonic() < self._next_try:
             return False
         try:
-            return _stamp(self.folder) != self.state.stamp
-        except OSError:
+            stamp = _stamp(self.folder)
+            if stamp == self.state.stamp:
+                return False
+            if self.damaged or state_name(self.folder) != self.state.name:
+                return True
+        except (OSError, SfumatoError):
             return True
+        self.state = replace(self.state, stamp=stamp)
+        return False
 
     def reload(self) -> None:
         """Open the folder again; what is served stays if that fails."""
@@ -135,7 +144,7 @@ async def watch(
 
 def _opened(name: str, folder: Path) -> State:
     # first the stamp: a change in between is then noticed later
-    stamp = _stamp(folder)
+    stamp, state = _stamp(folder), state_name(folder)
     statdb = StatDB.open(folder)
     # what is made at the first question, kernels too, is made before anybody waits for it
     statdb.query("SELECT COUNT(*) FROM t")
@@ -146,6 +155,7 @@ def _opened(name: str, folder: Path) -> State:
     }
     return State(
         statdb,
+        state,
         stamp,
         statdb.engine.n_rows,
         facts,

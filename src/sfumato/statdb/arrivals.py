@@ -10,6 +10,7 @@ value, those before and after would differ by this value, and everybody would kn
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,22 +23,52 @@ from sfumato.core.schema import Declaration, Schema
 from sfumato.errors import SchemaError
 
 
-def alike(schema: Schema, attributes: Mapping[str, Attribute], rows: Microdata) -> Microdata:
+def alike(schema: Schema, attributes: Mapping[str, Attribute], rows: Microdata | None) -> Microdata:
     """Rows with the values that the database would have for them; or why they cannot be had."""
+    if rows is None:
+        return coded(schema, attributes, no_rows(schema, attributes))
     _require_same_columns(schema, rows.schema)
-    found, codes = {}, {}
+    columns = {}
     for name in (*schema.quasi, *schema.sensitive):
         own, theirs = attributes[name], rows.attributes[name]
         classes = schema.declarations.get(name, Declaration()).bins is not None
-        values = _in_type(own, theirs, classes=classes).dictionary_encode()
-        places = np.append(values.indices.to_numpy(), len(values.dictionary))
-        codes[name] = places[rows.codes[name]]  # a missing value's code is the last one's again
-        missing = bool((codes[name] == len(values.dictionary)).any())
-        found[name] = Attribute(name, own.kind, values.dictionary, own.ordered, missing)
+        values = _in_type(own, theirs, classes=classes)
         if classes:
-            _require_classes(own, found[name], codes[name])
-    nothing = pa.table({"": pa.nulls(rows.n_rows)}).select([])
-    return Microdata(rows.schema, rows.n_rows, found, codes, nothing)
+            _require_classes(own, replace(theirs, values=values), rows.codes[name])
+        columns[name] = pa.concat_arrays([values, pa.nulls(1, values.type)]).take(
+            pa.array(rows.codes[name])
+        )
+    return coded(schema, attributes, pa.table(columns))
+
+
+def coded(schema: Schema, attributes: Mapping[str, Attribute], rows: pa.Table) -> Microdata:
+    """Rows whose columns have the database's types, in domains of their own values."""
+    found, codes = {}, {}
+    for name in (*schema.quasi, *schema.sensitive):
+        column = rows[name].combine_chunks().dictionary_encode()
+        missing = len(column.dictionary)
+        codes[name] = column.indices.fill_null(missing).to_numpy(zero_copy_only=False)
+        found[name] = Attribute(
+            name,
+            attributes[name].kind,
+            column.dictionary,
+            attributes[name].ordered,
+            column.null_count > 0,
+        )
+    roles = Schema(quasi=schema.quasi, sensitive=schema.sensitive)
+    nothing = pa.table({"": pa.nulls(rows.num_rows)}).select([])
+    return Microdata(roles, rows.num_rows, found, codes, nothing)
+
+
+def columns_of(rows: Microdata) -> pa.Table:
+    """Coded rows as columns of values."""
+    return pa.table({name: one.decode(rows.codes[name]) for name, one in rows.attributes.items()})
+
+
+def no_rows(schema: Schema, attributes: Mapping[str, Attribute]) -> pa.Table:
+    """The columns of the database's rows, and none of these."""
+    names = (*schema.quasi, *schema.sensitive)
+    return pa.table({name: attributes[name].values.slice(0, 0) for name in names})
 
 
 def require_known(own: Attribute, theirs: Attribute, codes: Ints) -> None:

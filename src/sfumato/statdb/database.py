@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.errors import SfumatoWarning, StoreError
+from sfumato.statdb.arrivals import no_rows
 from sfumato.statdb.engine import Engine, Framework
 from sfumato.statdb.first_version import First
 from sfumato.statdb.public_domains import (
@@ -28,6 +31,7 @@ from sfumato.statdb.store import (
     create_store,
     open_store,
     replace_state,
+    replace_waiting,
     require_absent,
 )
 from sfumato.statdb.stored import Stored
@@ -40,13 +44,15 @@ class StatDB:
 
     The interval contains the truth. It is that of a version of the table made for the question;
     all versions together are m-invariant. ``generation`` counts how often rows were changed, and
-    ``counterfeits`` the values of groups that belong to nobody since.
+    ``counterfeits`` the values of groups that belong to nobody since. ``waiting`` has the inserted
+    rows that are held back, see ``apply``; as much as the rows themselves, it is for the owner.
     """
 
     path: Path
     engine: Engine
     generation: int
     counterfeits: int
+    waiting: pa.Table
 
     @classmethod
     def create(
@@ -73,7 +79,7 @@ class StatDB:
             table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
         )
         _warn_of_shown_domains(engine)
-        create_store(path, _contents(engine, counterfeits=0))
+        create_store(path, _contents(engine, counterfeits=0, waiting=None))
         return cls.open(path)
 
     @classmethod
@@ -81,9 +87,12 @@ class StatDB:
         """Open the folder of a database."""
         contents, generation = open_store(path)
         try:
-            return cls(
-                Path(path), _engine(contents), generation, int(contents.facts["counterfeits"])
-            )
+            engine = _engine(contents)
+            waiting = no_rows(engine.schema, engine.attributes)
+            if contents.waiting is not None:
+                waiting = contents.waiting.select(waiting.column_names)
+            counterfeits = int(contents.facts["counterfeits"])
+            return cls(Path(path), engine, generation, counterfeits, waiting)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{path} is damaged: {error!r}", path=Path(path)) from error
 
@@ -112,24 +121,45 @@ class StatDB:
         inserted: Microdata | None = None,
         deleted: Microdata | None = None,
         *,
+        accept_exposure: bool = False,
         seed: int | None = None,
     ) -> Update:
         """Insert and delete rows; the rows that stay keep their signatures.
 
+        Inserted rows wait until no sensitive value has more than 1/m of all that wait: then all of
+        them come in, and hide among each other. Until then they are stored, and answered as if they
+        were not there. With ``accept_exposure`` all come in now, each among m - 1 counterfeits with
+        values as frequent as in the database: 1/m then holds against those who know these
+        frequencies, and not against those who know better what newcomers have.
+
         The database has no identifiers, so a row is deleted by its values: for each row of
-        ``deleted`` one that is equal on all columns. A row that is in both does not change. Where a
-        group loses a value, a counterfeit takes its place. The database on disk changes at once or
-        not at all; this object goes on showing what it was opened with: open it again.
+        ``deleted`` one that is equal on all columns, one that waits if there is any. A row that is
+        in both does not change. Where a group loses a value, a counterfeit takes its place. The
+        database on disk changes at once or not at all; this object goes on showing what it was
+        opened with: open it again.
 
         A sensitive value that the public domain lacks is refused; domains of quasi-identifiers
-        that were not declared grow, so a value that only a newcomer has becomes public. Do not
-        delete somebody to insert the same person again: two signatures tell more than one.
+        that were not declared grow when a row comes in, so a value that only a newcomer has becomes
+        public. Do not delete somebody to insert the same person again: two signatures tell more
+        than one.
         """
         with changing(self.path):
             now = StatDB.open(self.path)
-            engine, update = updated(now.engine, inserted, deleted, Randomness(seed))
-            replace_state(self.path, _contents(engine, update.counterfeits))
-        return update
+            change = updated(
+                now.engine,
+                now.waiting,
+                inserted,
+                deleted,
+                Randomness(seed),
+                accept_exposure=accept_exposure,
+            )
+            if change.engine is not now.engine:
+                counterfeits = change.update.counterfeits
+                replace_state(self.path, _contents(change.engine, counterfeits, change.waiting))
+            elif change.waiting != now.waiting:
+                replace_waiting(self.path, change.waiting)
+        _warn_of_exposure(change.update, now.engine.m)
+        return change.update
 
     def info(self) -> dict[str, Any]:
         """What everybody may know: sizes, parameters, public domains by size."""
@@ -162,7 +192,20 @@ def _warn_of_shown_domains(engine: Engine) -> None:
         )
 
 
-def _contents(engine: Engine, counterfeits: int) -> Contents:
+def _warn_of_exposure(update: Update, m: int) -> None:
+    """Say what hides those who did not wait."""
+    if update.alone:
+        warnings.warn(
+            f"{update.alone:,} rows came in at once, each hidden among {m - 1} counterfeits and "
+            "nobody else: their values are guessed right with a chance of 1/m by those who know "
+            "the frequencies in the database, and with a higher one by those who know better what "
+            "newcomers have; rows that wait hide among each other",
+            SfumatoWarning,
+            stacklevel=3,
+        )
+
+
+def _contents(engine: Engine, counterfeits: int, waiting: pa.Table | None) -> Contents:
     facts = {
         "m": engine.m,
         "cohort": engine.cohort,
@@ -171,7 +214,7 @@ def _contents(engine: Engine, counterfeits: int) -> Contents:
         "schema": stated_schema(engine.schema, engine.attributes),
     }
     domains = {name: one.values for name, one in engine.attributes.items()}
-    return Contents(facts, engine.stored.named(), domains)
+    return Contents(facts, engine.stored.named(), domains, waiting)
 
 
 def _engine(contents: Contents) -> Engine:

@@ -2,13 +2,16 @@
 
     patients.statdb/        owner only, as everything in it
       statdb.json           format, facts, checksums; names the state that holds
-      state-<random>/       one file per array (.npy) and per domain (.arrow)
+      state-<random>/       one file per array (.npy) and per domain (.arrow), one for the rows
+                            that wait (waiting-<random>.arrow), if any do
       lock                  held by whoever changes the database
 
 The header is the switch: a new state is written beside the old one, flushed, and becomes the
-database when a new header takes the old one's place, in one rename. A process that is killed before
-leaves the old state, one that is killed after leaves the new one, and the next writer clears what
-is left over. Readers take no lock: what they have mapped stays theirs until they let go of it.
+database when a new header takes the old one's place, in one rename. A process that is killed
+before leaves the old state, one that is killed after leaves the new one, and the next writer
+clears what is left over. When only the rows that wait change, the new header names the old state,
+of the old generation: nobody who is served from it can notice. Readers take no lock: what they
+have mapped stays theirs until they let go of it.
 
 The bucketization and the secret order of rows in it are the guarantee. They are written once and
 never computed again; nothing else tells them, so a lost store cannot be rebuilt. Identifiers are
@@ -24,7 +27,6 @@ import os
 import secrets
 import shutil
 import stat
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,20 +37,28 @@ import pyarrow as pa
 
 from sfumato.errors import OutputExists, StoreError
 from sfumato.io.folders import flush, new_folder
+from sfumato.statdb.store_files import (
+    checksum_of,
+    private_file,
+    read_table,
+    require_unchanged,
+    write_table,
+)
 
 FORMAT = "sfumato-statdb"
-VERSION = 1
+VERSION, WITH_WAITING = 1, 2  # rows that wait are not for a program that would forget them
 HEADER = "statdb.json"
 LOCK = "lock"
 _TRIES = 5  # a reader that meets a writer between header and state looks again
 
 
 class Contents(NamedTuple):
-    """What a store holds: facts for JSON, arrays by name, domains by attribute."""
+    """What a store holds: facts for JSON, arrays by name, domains by attribute, rows that wait."""
 
     facts: dict[str, Any]
     arrays: Mapping[str, np.ndarray[Any, Any]]
     domains: Mapping[str, pa.Array]
+    waiting: pa.Table | None = None
 
 
 def create_store(path: str | Path, contents: Contents) -> None:
@@ -57,7 +67,7 @@ def create_store(path: str | Path, contents: Contents) -> None:
     with new_folder(path) as folder:
         folder.chmod(stat.S_IRWXU)
         header = _write_state(folder, contents, generation=1)
-        _private(folder / LOCK).close()
+        private_file(folder / LOCK).close()
         _put_header(folder, header)
 
 
@@ -127,6 +137,24 @@ def replace_state(path: str | Path, contents: Contents) -> int:
     return int(header["generation"])
 
 
+def replace_waiting(path: str | Path, waiting: pa.Table) -> None:
+    """Change the rows that wait and nothing else; call it while ``changing``."""
+    folder = Path(path)
+    header = _read_header(folder)
+    state = folder / str(header["state"])
+    _clear_leftovers(folder, state.name)
+    _clear_waiting(state, header)
+    fresh = {**header, **_write_waiting(state, waiting)}
+    flush(state)
+    _put_header(folder, fresh)
+    _clear_waiting(state, fresh)
+
+
+def state_name(path: str | Path) -> str:
+    """The state that holds: another one whenever the rows that are answered have changed."""
+    return str(_read_header(Path(path))["state"])
+
+
 def _write_state(folder: Path, contents: Contents, generation: int) -> dict[str, Any]:
     """Write arrays and domains into a state of their own; the header that describes them."""
     state = folder / f"state-{secrets.token_hex(8)}"
@@ -135,30 +163,39 @@ def _write_state(folder: Path, contents: Contents, generation: int) -> dict[str,
     for number, (name, array) in enumerate(contents.arrays.items()):
         # numbered: a column's name may be none that a file can have
         file_name = f"array-{number}.npy"
-        with _private(state / file_name) as file:
+        with private_file(state / file_name) as file:
             np.save(file, array, allow_pickle=False)
-        files[file_name] = {"checksum": _checksum(state / file_name), "array": name}
+        files[file_name] = {"checksum": checksum_of(state / file_name), "array": name}
     for number, (name, values) in enumerate(contents.domains.items()):
-        table = pa.table({"value": values})
         file_name = f"domain-{number}.arrow"
-        with _private(state / file_name) as file, pa.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table)
-        files[file_name] = {"checksum": _checksum(state / file_name), "domain": name}
+        write_table(state / file_name, pa.table({"value": values}))
+        files[file_name] = {"checksum": checksum_of(state / file_name), "domain": name}
+    waiting = _write_waiting(state, contents.waiting)
     flush(state)
     return {
         "format": FORMAT,
-        "version": VERSION,
         "state": state.name,
         "generation": generation,
         "facts": contents.facts,
         "files": files,
+        **waiting,
     }
+
+
+def _write_waiting(state: Path, waiting: pa.Table | None) -> dict[str, Any]:
+    """Write the rows that wait into a state; what the header says of them."""
+    if not waiting:
+        return {"version": VERSION, "waiting": None}
+    name = f"waiting-{secrets.token_hex(8)}.arrow"
+    write_table(state / name, waiting)
+    stated = {"file": name, "checksum": checksum_of(state / name)}
+    return {"version": WITH_WAITING, "waiting": stated}
 
 
 def _put_header(folder: Path, header: dict[str, Any]) -> None:
     text = json.dumps({**header, "checksum": _seal(header)}, indent=1, ensure_ascii=False)
     fresh = folder / f".{HEADER}.new"
-    with _private(fresh) as file:
+    with private_file(fresh) as file:
         file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
@@ -180,10 +217,10 @@ def _read_header(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{folder} is damaged: its {HEADER} is not JSON", path=folder) from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise StoreError(f"{folder} is not a statistical database of ours", path=folder)
-    if header.get("version") != VERSION:
+    if header.get("version") not in (VERSION, WITH_WAITING):
         raise StoreError(
-            f"{folder} has format {header.get('version')!r}, this sfumato reads {VERSION}; use the "
-            "version that wrote it, or a newer one",
+            f"{folder} has format {header.get('version')!r}, this sfumato reads {VERSION} and "
+            f"{WITH_WAITING}; use the version that wrote it, or a newer one",
             path=folder,
         )
     checksum = header.pop("checksum", None)
@@ -197,36 +234,22 @@ def _mapped(folder: Path, header: Mapping[str, Any]) -> Contents:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     domains: dict[str, pa.Array] = {}
     for name, stated in header["files"].items():
-        if _checksum(state / name) != stated["checksum"]:
-            raise StoreError(f"{folder} is damaged: {name} was changed", path=folder)
+        require_unchanged(state / name, stated["checksum"], folder)
         if "array" in stated:
             # copied when written to: kernels know one kind of array, which can be written
             mapped = np.load(state / name, mmap_mode="c", allow_pickle=False)
             arrays[stated["array"]] = np.asarray(mapped)
         else:
-            with pa.memory_map(str(state / name)) as source, pa.ipc.open_file(source) as reader:
-                column = reader.read_all().column("value")
-            domains[stated["domain"]] = column.combine_chunks()
-    return Contents(header["facts"], arrays, domains)
+            domains[stated["domain"]] = read_table(state / name).column("value").combine_chunks()
+    stated = header.get("waiting")  # older stores do not tell
+    if stated is None:
+        return Contents(header["facts"], arrays, domains)
+    require_unchanged(state / stated["file"], stated["checksum"], folder)
+    return Contents(header["facts"], arrays, domains, read_table(state / stated["file"]))
 
 
 def _seal(header: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
-
-
-def _checksum(path: Path) -> int:
-    """CRC-32: it finds damage, and must not take long; who can forge files here has all of them."""
-    found = 0
-    with path.open("rb") as file:
-        while part := file.read(2**22):
-            found = zlib.crc32(part, found)
-    return found
-
-
-def _private(path: Path) -> Any:
-    """A new file that only its owner can read."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, stat.S_IRUSR | stat.S_IWUSR)
-    return os.fdopen(handle, "wb")
 
 
 def _require_private(folder: Path) -> None:
@@ -243,6 +266,13 @@ def _clear_leftovers(folder: Path, state: str) -> None:
     for found in folder.glob("state-*"):
         if found.name != state:
             shutil.rmtree(found, ignore_errors=True)
+
+
+def _clear_waiting(state: Path, header: Mapping[str, Any]) -> None:
+    named = (header.get("waiting") or {}).get("file")
+    for found in state.glob("waiting-*"):
+        if found.name != named:
+            found.unlink(missing_ok=True)
 
 
 def _closed(folder: Path) -> StoreError:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
 import os
 import signal
 import time
+import warnings
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -113,12 +116,13 @@ def test_every_key_of_the_domain_is_shown(db: sf.StatDB) -> None:
 def test_apply_changes_the_store_and_not_the_open_database(db: sf.StatDB) -> None:
     before = [db.count(query) for query in QUERIES]
     first = sf.Microdata.from_arrow(people().slice(0, 30), SCHEMA)
-    update = db.apply(inserted=microdata(20, seed=2), deleted=first)
+    update = db.apply(inserted=microdata(20, seed=5), deleted=first)
     assert (update.deleted, update.inserted, update.rows) == (30, 20, 390)
+    assert update.waiting == len(sf.StatDB.open(db.path).waiting) == 0
     assert [db.count(query) for query in QUERIES] == before
     again = sf.StatDB.open(db.path)
     assert (again.generation, again.engine.n_rows) == (2, 390)
-    now = sf.Microdata.from_arrow(pa.concat_tables([people().slice(30), people(20, 2)]), SCHEMA)
+    now = sf.Microdata.from_arrow(pa.concat_tables([people().slice(30), people(20, 5)]), SCHEMA)
     for query in QUERIES:
         answer = again.count(query)
         assert answer.lo <= now.count(query).estimate <= answer.hi
@@ -202,25 +206,131 @@ def test_a_store_of_something_else_is_damage(db: sf.StatDB) -> None:
         sf.StatDB.open(db.path)
 
 
+def test_rows_that_wait_are_stored_and_shown_to_nobody(db: sf.StatDB) -> None:
+    before = {path.name: path.read_bytes() for path in db.path.glob("state-*/*")}
+    known = db.info()
+    update = db.apply(inserted=only("flu", 4))
+    assert (update.inserted, update.waiting, update.lacking) == (0, 4, 8)
+    again = sf.StatDB.open(db.path)
+    assert again.waiting["disease"].to_pylist() == ["flu"] * 4
+    assert again.info() == known  # the generation, too
+    assert [again.count(query) for query in QUERIES] == [db.count(query) for query in QUERIES]
+    assert again.engine.attributes["age"].values == db.engine.attributes["age"].values
+    now = {path.name: path.read_bytes() for path in db.path.glob("state-*/*")}
+    assert before.items() <= now.items()
+    assert len(now) == len(before) + 1
+    again.apply(inserted=only("cold", 4))
+    assert len(list(db.path.glob("state-*/waiting-*"))) == 1
+    update = again.apply(inserted=only("ache", 4))
+    assert (update.inserted, update.waiting, update.counterfeits) == (12, 0, 0)
+    last = sf.StatDB.open(db.path)
+    assert (last.generation, last.engine.n_rows, len(last.waiting)) == (2, 412, 0)
+    assert not list(db.path.glob("state-*/waiting-*"))
+
+
+def only(value: str, n: int) -> sf.Microdata:
+    """People of one value, of an age that nobody has yet."""
+    table = people(n, seed=3)
+    table = table.set_column(1, "age", pa.array([100 + len(value)] * n))
+    return sf.Microdata.from_arrow(table.set_column(5, "disease", pa.array([value] * n)), SCHEMA)
+
+
+def test_a_change_of_other_rows_keeps_those_that_wait(db: sf.StatDB) -> None:
+    db.apply(inserted=only("flu", 4))
+    db.apply(deleted=sf.Microdata.from_arrow(people().slice(0, 5), SCHEMA))
+    again = sf.StatDB.open(db.path)
+    assert (again.engine.n_rows, len(again.waiting), again.generation) == (395, 4, 2)
+    update = again.apply(deleted=only("flu", 4).take(np.arange(1)))
+    assert (update.deleted, update.withdrawn, update.waiting) == (0, 1, 3)
+
+
+def test_who_lets_rows_in_at_once_is_warned(db: sf.StatDB) -> None:
+    db.apply(inserted=only("flu", 2))
+    with pytest.warns(SfumatoWarning, match="2 rows came in at once, each hidden among 2") as told:
+        update = db.apply(accept_exposure=True)
+    assert told[0].filename == __file__
+    assert (update.inserted, update.alone, update.counterfeits) == (2, 2, 4)
+    assert sf.StatDB.open(db.path).engine.n_rows == 402
+    update = db.apply(accept_exposure=True)  # nobody waits, nothing changes
+    assert (update.alone, sf.StatDB.open(db.path).generation) == (0, 2)
+
+
+def test_what_could_never_come_in_does_not_wait(db: sf.StatDB) -> None:
+    for column, value in (("disease", "rabies"), ("grade", "huge")):
+        row = people(1).set_column(people().column_names.index(column), column, pa.array([value]))
+        schema = sf.Schema(quasi=["age", "sex", "since", "grade"], sensitive="disease")
+        with pytest.raises(SchemaError, match=value):
+            db.apply(inserted=sf.Microdata.from_arrow(row, schema))
+    assert len(sf.StatDB.open(db.path).waiting) == 0
+
+
+def test_a_store_of_an_earlier_version_opens_and_lets_rows_wait(db: sf.StatDB) -> None:
+    header = json.loads((db.path / "statdb.json").read_text())
+    assert header.pop("waiting") is None
+    assert header["version"] == 1
+    del header["checksum"]
+    seal = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
+    (db.path / "statdb.json").write_text(json.dumps({**header, "checksum": seal}))
+    old = sf.StatDB.open(db.path)
+    assert len(old.waiting) == 0
+    old.apply(inserted=only("flu", 1))
+    assert len(sf.StatDB.open(db.path).waiting) == 1
+    # an earlier program would forget the rows that wait; it refuses the store
+    assert json.loads((db.path / "statdb.json").read_text())["version"] == 2
+
+
+def test_damage_to_rows_that_wait_is_found(db: sf.StatDB) -> None:
+    db.apply(inserted=only("flu", 1))
+    (path,) = db.path.glob("state-*/waiting-*")
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(StoreError, match=r"damaged: waiting-.* was changed"):
+        sf.StatDB.open(db.path)
+
+
 def _apply_for_ever(path: str, started: Any) -> None:
+    warnings.simplefilter("ignore", SfumatoWarning)
     seed = 10
     while True:
-        sf.StatDB.open(path).apply(inserted=microdata(5, seed))
+        sf.StatDB.open(path).apply(inserted=microdata(5, seed), accept_exposure=True)
         started.set()
         seed += 1
 
 
-def test_a_killed_apply_leaves_one_state_or_the_other(db: sf.StatDB) -> None:
+def _hold_back_for_ever(path: str, started: Any) -> None:
+    while True:
+        sf.StatDB.open(path).apply(inserted=only("flu", 5))
+        started.set()
+
+
+def _killed(work: Any, db: sf.StatDB, pause: float) -> sf.StatDB:
+    """What a process leaves that is killed some time after its first change."""
     context = multiprocessing.get_context("spawn")
+    started = context.Event()
+    writer = context.Process(target=work, args=(str(db.path), started))
+    writer.start()
+    assert started.wait(60)
+    time.sleep(pause)
+    assert writer.pid is not None
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.join(60)
+    assert writer.exitcode == -signal.SIGKILL
+    return sf.StatDB.open(db.path)
+
+
+def test_a_killed_apply_leaves_one_state_or_the_other(db: sf.StatDB) -> None:
     for pause in (0.0, 0.01, 0.05):
-        started = context.Event()
-        writer = context.Process(target=_apply_for_ever, args=(str(db.path), started))
-        writer.start()
-        started.wait()
-        time.sleep(pause)
-        assert writer.pid is not None
-        os.kill(writer.pid, signal.SIGKILL)
-        writer.join()
-        found = sf.StatDB.open(db.path)
+        found = _killed(_apply_for_ever, db, pause)
         assert found.engine.n_rows == 400 + 5 * (found.generation - 1)
     assert found.generation > 3
+
+
+def test_an_apply_that_is_killed_while_it_holds_rows_back_loses_none(db: sf.StatDB) -> None:
+    waited = 0
+    for pause in (0.0, 0.01, 0.05):
+        found = _killed(_hold_back_for_ever, db, pause)
+        assert (found.generation, found.engine.n_rows) == (1, 400)
+        assert len(found.waiting) % 5 == 0
+        assert len(found.waiting) > waited
+        waited = len(found.waiting)
+    found.apply(inserted=only("flu", 5))
+    assert len(list(db.path.glob("state-*/waiting-*"))) == 1

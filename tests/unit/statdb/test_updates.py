@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError, SchemaError
+from sfumato.statdb.arrivals import no_rows
 from sfumato.statdb.engine import Engine
-from sfumato.statdb.updates import Update, _seats_of, updated
+from sfumato.statdb.seats import seats_of
+from sfumato.statdb.updates import Change, Update, updated
 
 SCHEMA = sf.Schema(quasi=["person", "x"], sensitive="s")
 # values that may come later are declared
@@ -46,20 +48,40 @@ def microdata(table: pa.Table, schema: sf.Schema = SCHEMA) -> sf.Microdata:
     return sf.Microdata.from_arrow(table, schema)
 
 
-def changed(
-    engine: Engine, inserted: pa.Table | None, deleted: pa.Table | None, seed: int = 1
-) -> tuple[Engine, Update]:
+def none(engine: Engine) -> pa.Table:
+    return no_rows(engine.schema, engine.attributes)
+
+
+def change(
+    engine: Engine,
+    inserted: pa.Table | None = None,
+    deleted: pa.Table | None = None,
+    waiting: pa.Table | None = None,
+    *,
+    seed: int = 1,
+    accept: bool = False,
+) -> Change:
     return updated(
         engine,
+        none(engine) if waiting is None else waiting,
         None if inserted is None or not len(inserted) else microdata(inserted),
         None if deleted is None or not len(deleted) else microdata(deleted),
         Randomness(seed),
+        accept_exposure=accept,
     )
+
+
+def changed(
+    engine: Engine, inserted: pa.Table | None, deleted: pa.Table | None, seed: int = 1
+) -> tuple[Engine, Update]:
+    """A change for which nobody has to wait."""
+    done = change(engine, inserted, deleted, seed=seed, accept=True)
+    return done.engine, done.update
 
 
 def homes(engine: Engine) -> dict[Any, tuple[tuple[Any, ...], int]]:
     """The signature, as values, and the cohort of every person."""
-    seats = _seats_of(engine.stored.buckets, engine.stored.occupied())
+    seats = seats_of(engine.stored.buckets, engine.stored.occupied())
     table = engine.table()
     people = table.attributes["person"].decode(table.codes["person"]).to_pylist()
     domain = engine.attributes["s"].values.to_pylist()
@@ -103,10 +125,12 @@ def require_sound(engine: Engine, truth: pa.Table, update: Update) -> None:
 @settings(deadline=None, max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    steps=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=4),
+    steps=st.lists(
+        st.tuples(st.integers(0, 40), st.integers(0, 40), st.booleans()), min_size=1, max_size=4
+    ),
 )
 def test_survivors_keep_their_signatures(
-    framework: Any, cohort: int | None, seed: int, steps: list[tuple[int, int]]
+    framework: Any, cohort: int | None, seed: int, steps: list[tuple[int, int, bool]]
 ) -> None:
     random = np.random.default_rng(seed)
     truth = rows(random, 60, 0)
@@ -115,43 +139,152 @@ def test_survivors_keep_their_signatures(
     engine = Engine.create(
         microdata(truth, DECLARED), m=M, cohort=cohort, framework=framework, seed=seed
     )
-    born = 60
-    for n_out, n_in in steps:
+    born, waiting = 60, truth.slice(0, 0)
+    for n_out, n_in, accept in steps:
         order = random.permutation(truth.num_rows)
         n_out = min(n_out, truth.num_rows - 1)
         gone, stay = truth.take(order[:n_out]), truth.take(order[n_out:])
         new = rows(random, n_in, born, random.choice(["abcdef", "a", "gh"]))
         born += n_in
         before = homes(engine)
-        engine, update = changed(engine, new, gone, seed)
-        truth = pa.concat_tables([stay, new])
-        assert (update.deleted, update.inserted) == (n_out, n_in)
+        done = change(engine, new, gone, waiting, seed=seed, accept=accept)
+        engine, update = done.engine, done.update
+        batch = pa.concat_tables([waiting, new])
+        enters = accept or most(batch) * M <= len(batch)
+        assert (update.deleted, update.inserted) == (n_out, len(batch) if enters else 0)
+        assert update.waiting == len(done.waiting) == (0 if enters else len(batch))
+        waiting = done.waiting
+        truth = pa.concat_tables([stay, batch]) if enters else stay
         after = homes(engine)
         for person in stay["person"].to_pylist():
             assert after[person][0] == before[person][0]
         require_sound(engine, truth, update)
 
 
-def test_free_places_are_taken_before_counterfeits_are_made() -> None:
+def most(table: pa.Table) -> int:
+    return max(Counter(table["s"].to_pylist()).values(), default=0)
+
+
+def by_value(values: str, n: int = 20) -> pa.Table:
+    """So many rows of each value, ordered by value."""
     random = np.random.default_rng(2)
-    truth = pa.concat_tables([rows(random, 20, 20 * i, value) for i, value in enumerate("abc")])
+    return pa.concat_tables([rows(random, n, n * i, value) for i, value in enumerate(values)])
+
+
+@pytest.mark.parametrize("cohort", [1, 3, 8, None])
+def test_rows_that_come_wait_until_they_can_hide_among_each_other(cohort: int | None) -> None:
+    engine = Engine.create(microdata(by_value("abc")), m=3, cohort=cohort, seed=1)
+    first = change(engine, rows(np.random.default_rng(3), 2, 100, "a"))
+    assert first.engine is engine  # nobody can notice
+    assert (first.update.inserted, first.update.waiting, first.update.lacking) == (0, 2, 4)
+    second = change(first.engine, rows(np.random.default_rng(3), 2, 200, "b"), None, first.waiting)
+    assert second.engine is engine
+    assert (second.update.waiting, second.update.lacking) == (4, 2)
+    third = change(second.engine, rows(np.random.default_rng(3), 2, 300, "c"), None, second.waiting)
+    assert third.update == Update(deleted=0, inserted=6, rows=66, counterfeits=0)
+    assert not third.waiting
+    assert {home[0] for home in homes(third.engine).values()} == {("a", "b", "c")}
+
+
+def test_waiting_rows_are_in_no_answer_and_in_no_domain() -> None:
+    engine = Engine.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
+    new = pa.table({"person": [500], "x": [77], "s": ["a"]})
+    done = change(engine, new)
+    assert done.engine is engine
+    assert done.waiting.to_pylist() == new.to_pylist()
+    accepted = change(engine, None, None, done.waiting, accept=True)
+    assert accepted.engine.attributes["x"].values.to_pylist()[-1] == 77
+    assert (accepted.update.alone, accepted.update.counterfeits) == (1, 2)
+
+
+def test_a_deleted_row_that_waits_leaves_before_anybody_saw_it() -> None:
+    truth = by_value("abc")
     engine = Engine.create(microdata(truth), m=3, cohort=8, seed=1)
-    gone = truth.filter(pa.compute.equal(truth["s"], "a")).slice(0, 5)
-    engine, update = changed(engine, None, gone)
+    twin = truth.slice(0, 1)
+    held = change(engine, pa.concat_tables([twin, rows(np.random.default_rng(3), 1, 100, "b")]))
+    done = change(engine, None, twin, held.waiting)
+    assert done.engine is engine  # of two equal rows, that one which nobody was told of
+    assert (done.update.deleted, done.update.withdrawn, done.update.waiting) == (0, 1, 1)
+    again = change(engine, None, pa.concat_tables([twin, twin]), held.waiting)
+    assert (again.update.deleted, again.update.withdrawn, again.update.rows) == (1, 1, 59)
+    with pytest.raises(DataError, match="1 of 3 rows to delete are not in the database"):
+        change(engine, None, pa.concat_tables([twin] * 3), held.waiting)
+
+
+def test_what_waits_and_returns_at_once_waits() -> None:
+    engine = Engine.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
+    new = rows(np.random.default_rng(3), 2, 100, "a")
+    held = change(engine, new)
+    done = change(engine, new, new, held.waiting)
+    assert (done.update.withdrawn, done.update.waiting) == (0, 2)
+
+
+def test_a_withdrawal_may_let_the_others_in() -> None:
+    engine = Engine.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
+    new = pa.concat_tables(
+        [rows(np.random.default_rng(3), 1, 100 + i, one) for i, one in enumerate("abca")]
+    )
+    held = change(engine, new)
+    assert held.update.waiting == 4
+    done = change(engine, None, new.slice(3, 1), held.waiting)
+    assert (done.update.withdrawn, done.update.inserted, done.update.counterfeits) == (1, 3, 0)
+
+
+@pytest.mark.parametrize("cohort", [1, 8, None])
+def test_nobody_takes_the_place_of_somebody_who_left(cohort: int | None) -> None:
+    """A newcomer of the leaver's value would make the frequent one the likelier for both."""
+    truth = by_value("abc")
+    engine = Engine.create(microdata(truth), m=3, cohort=cohort, seed=1)
+    engine, update = changed(engine, None, truth.slice(0, 5))
     assert update.counterfeits == 5
-    engine, update = changed(engine, rows(random, 5, 100, "a"), None)
-    assert update.counterfeits == 0
-    assert engine.stored.buckets.n_buckets == 1
+    done = change(engine, rows(np.random.default_rng(3), 5, 100, "a"))
+    assert done.engine is engine
+    batch = pa.concat_tables(
+        [
+            done.waiting,
+            *(rows(np.random.default_rng(3), 5, 200 + i, one) for i, one in enumerate("bc")),
+        ]
+    )
+    assert change(engine, batch).update.counterfeits == 5
 
 
-def test_a_value_that_comes_alone_is_hidden_among_counterfeits() -> None:
-    random = np.random.default_rng(3)
-    truth = pa.concat_tables([rows(random, 20, 20 * i, value) for i, value in enumerate("abc")])
-    engine = Engine.create(microdata(truth, DECLARED), m=3, cohort=8, seed=1)
-    engine, update = changed(engine, rows(random, 4, 100, "d"), None)
-    assert update.counterfeits == 8
+@pytest.mark.parametrize("cohort", [1, 8, None])
+def test_a_value_that_comes_alone_is_hidden_among_counterfeits(cohort: int | None) -> None:
+    engine = Engine.create(microdata(by_value("abc"), DECLARED), m=3, cohort=cohort, seed=1)
+    engine, update = changed(engine, rows(np.random.default_rng(3), 4, 100, "d"), None)
+    assert (update.alone, update.counterfeits) == (4, 8)
     assert engine.count("s = 'd' AND person >= 100").lo == 0
-    assert engine.count("s = 'a' AND person >= 100").hi == 4  # they may all have a
+    newcomers = [engine.query(LIST.format(person)) for person in range(100, 104)]
+    for found in newcomers:
+        assert sum(line[0].hi for line in found.answers) == 3
+        assert dict(zip(found.keys, found.answers, strict=True))["d",][0].hi == 1
+
+
+LIST = "SELECT s, COUNT(*) FROM t WHERE person = {} GROUP BY s"
+
+
+@pytest.mark.parametrize("framework", ["anatomy", "generalization"])
+@pytest.mark.parametrize("cohort", [1, 3, 8, None])
+def test_answers_do_not_tell_which_value_lost_a_row(framework: Any, cohort: int | None) -> None:
+    """With one signature for all, every value of it has the same answer to every question."""
+    truth = by_value("abcd")
+    engine = Engine.create(microdata(truth), m=4, cohort=cohort, framework=framework, seed=1)
+    gone = pa.concat_tables([truth.slice(3, 9), truth.slice(70, 2)])  # of values a and d
+    engine, update = changed(engine, rows(np.random.default_rng(3), 3, 100, "b"), gone)
+    assert update.counterfeits > 0
+    conditions = ["", "x <= 2 AND ", "person BETWEEN 5 AND 40 AND ", "x = 1 AND person < 60 AND "]
+    conditions += [f"person = {i} AND " for i in (0, 25, 79, 101)]
+    for condition in conditions:
+        for wanted in (("= 'a'", "= 'b'", "= 'c'", "= 'd'"), ("<> 'a'", "<> 'b'", "<> 'd'")):
+            assert len({engine.count(f"{condition}s {one}") for one in wanted}) == 1
+
+
+def test_the_last_row_cannot_be_deleted() -> None:
+    truth = by_value("abc", 2)
+    engine = Engine.create(microdata(truth), m=3, seed=1)
+    with pytest.raises(DataError, match="no row would be left"):
+        change(engine, None, truth)
+    assert change(engine, by_value("cab", 3), truth).update.rows == 9
 
 
 def test_one_of_equal_rows_is_deleted() -> None:
@@ -205,7 +338,7 @@ def test_the_sensitive_domain_does_not_grow(
     with pytest.raises(SchemaError, match=f"its public domain lacks {named}: .* are declared"):
         changed(engine, new, None)
     # a value that the rows' own domain has, and no row, is none of theirs
-    engine, _ = updated(engine, microdata(new).take(np.array([0])), None, Randomness(1))
+    engine, _ = changed(engine, new.slice(0, 1), None)
     assert engine.attributes["s"].size == (8 if schema is DECLARED else 6)
 
 
@@ -253,7 +386,7 @@ def test_columns_of_another_type_are_refused(kind: pa.DataType) -> None:
     other = microdata(pa.table({"since": pa.array([1]).cast(kind), "s": ["a"]}), schema)
     for inserted, deleted in ((other, None), (None, other)):
         with pytest.raises(SchemaError, match=r"'since' is date32.* in the database and"):
-            updated(engine, inserted, deleted, Randomness(1))
+            updated(engine, none(engine), inserted, deleted, Randomness(1))
 
 
 def test_a_declared_domain_does_not_grow() -> None:
@@ -263,7 +396,7 @@ def test_a_declared_domain_does_not_grow() -> None:
     free = sf.Schema(quasi=["x"], sensitive="s")
     new = microdata(pa.table({"x": ["middle"], "s": ["a"]}), free)
     with pytest.raises(SchemaError, match="'middle', which its declared order"):
-        updated(engine, new, None, Randomness(1))
+        updated(engine, none(engine), new, None, Randomness(1))  # before it waits
 
 
 def test_other_columns_are_refused() -> None:
@@ -272,4 +405,4 @@ def test_other_columns_are_refused() -> None:
     other = microdata(pa.table({"y": [1], "s": ["a"]}), sf.Schema(quasi=["y"], sensitive="s"))
     for inserted, deleted in ((other, None), (None, other)):
         with pytest.raises(SchemaError, match="quasi columns person, x, the rows have y"):
-            updated(engine, inserted, deleted, Randomness(1))
+            updated(engine, none(engine), inserted, deleted, Randomness(1))
