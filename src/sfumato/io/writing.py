@@ -18,12 +18,12 @@ from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
+from sfumato.io.set_texts import set_texts
 
 _LARGE = 2**18  # rows from which it pays to write with several threads
 
@@ -67,7 +67,8 @@ def _is_simple(kind: pa.DataType) -> bool:
 
 
 def write_csv(pieces: pa.Table | Iterable[pa.Table], path: str | Path) -> None:
-    """Write with a header line; a set of texts becomes ``{a, b}``, a missing value nothing."""
+    """Write with a header line; a set of texts becomes ``{a, b}`` (set_texts.py), a missing value
+    nothing."""
     tables = [pieces] if isinstance(pieces, pa.Table) else pieces
     printable = (_printable_table(plain_table(piece)) for piece in tables)
     first = next(printable)
@@ -96,12 +97,4 @@ def _require_printable(field: pa.Field) -> None:
 def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_list(column.type):
         return column
-    joined = [_braced(chunk) for chunk in column.chunks]
-    return pa.chunked_array(joined, pa.string())
-
-
-def _braced(lists: pa.Array) -> pa.Array:
-    # joining a list that holds a null would lose the whole list
-    texts = lists.values.cast(pa.string()).fill_null("missing")
-    named = pa.ListArray.from_arrays(lists.offsets, texts, mask=lists.is_null())
-    return pc.binary_join_element_wise("{", pc.binary_join(named, ", "), "}", "")
+    return pa.chunked_array([set_texts(chunk) for chunk in column.chunks], pa.string())

@@ -31,6 +31,7 @@ from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.files import FileFormat, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.set_columns import with_sets
 
 GROUP, COUNT = "group_id", "count"
 _JOINED_ROWS = 65_536
@@ -75,7 +76,8 @@ class AnatomizedTables(Askable):
         """Read the tables of a release folder."""
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
         sts = {name: read_whole(folder, _stem(name, names), manifest) for name in names}
-        return cls(read_whole(folder, "qit", manifest), sts, manifest)
+        qit = with_sets(read_whole(folder, "qit", manifest), manifest)
+        return cls(qit, sts, manifest)
 
     def join(self, sensitive: str | None = None) -> pa.RecordBatchReader:
         """Lemma 1: every row of the QIT with every value it may have, lazily.

@@ -29,6 +29,7 @@ from sfumato.releases.columns import Columns, Labels, columns_of, side_for
 from sfumato.releases.compact import compact
 from sfumato.releases.files import PIECE, FileFormat, Pieces, read_pieces, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.set_columns import with_sets
 
 STEM = "generalized"
 
@@ -54,7 +55,7 @@ class GeneralizedTable(Askable):
         first = next(pieces)
         shown = [name for name in manifest.quasi_columns if name in first.column_names]
         groups, group_of_row, rows = compact(chain((first,), pieces), shown)
-        return cls(groups, group_of_row, rows, manifest)
+        return cls(with_sets(groups, manifest), group_of_row, with_sets(rows, manifest), manifest)
 
     @property
     def table(self) -> pa.Table:

@@ -29,6 +29,7 @@ from sfumato.releases.columns import Columns, Labels, columns_of
 from sfumato.releases.compact import compact
 from sfumato.releases.files import FileFormat, read_pieces, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.set_columns import with_sets
 
 STEM, SI_STEM = "joined", "sensitive_groups"
 SENSITIVE_GROUP, COUNT = "sensitive_group", "count"
@@ -82,7 +83,7 @@ class JoinRelease(Askable):
         if rest.num_columns:
             # a column that is declared nowhere: left in, so that verify sees it
             groups, group_of_row, _ = compact(pieces, pieces[0].column_names)
-        return cls(groups, group_of_row, sis, manifest)
+        return cls(with_sets(groups, manifest), group_of_row, sis, manifest)
 
     @property
     def joined(self) -> pa.Table:

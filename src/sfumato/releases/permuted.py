@@ -31,6 +31,7 @@ from sfumato.core.schema import Role
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables, anatomized_tables
 from sfumato.releases.files import FileFormat, read_whole, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, encoded
+from sfumato.releases.set_columns import with_sets
 
 STEM = "permuted"
 
@@ -72,7 +73,7 @@ class PermutedTable(Askable):
     @classmethod
     def read(cls, folder: Path, manifest: Manifest) -> PermutedTable:
         """Read the table of a release folder."""
-        return cls(read_whole(folder, STEM, manifest), manifest)
+        return cls(with_sets(read_whole(folder, STEM, manifest), manifest), manifest)
 
     def __repr__(self) -> str:
         """Sizes and promise."""

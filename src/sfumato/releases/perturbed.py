@@ -41,6 +41,7 @@ from sfumato.core.schema import Role
 from sfumato.errors import Infeasible, ParameterError, SchemaError
 from sfumato.releases.files import FileFormat, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.set_columns import with_sets
 
 STEM, DOMAIN = "perturbed", "domain"
 MODEL = "perturbation"
@@ -118,7 +119,8 @@ class PerturbedTable(Askable):
         """Read the tables of a release folder."""
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
         domains = {name: read_whole(folder, _stem(name, len(names)), manifest) for name in names}
-        return cls(read_whole(folder, STEM, manifest), domains, manifest)
+        table = with_sets(read_whole(folder, STEM, manifest), manifest)
+        return cls(table, domains, manifest)
 
     def __repr__(self) -> str:
         """Size and promise."""

@@ -249,6 +249,27 @@ def test_a_missing_value_in_a_set_written_as_csv(tmp_path: Path) -> None:
     assert belief(release, {"w": None}).probabilities == {"x": 0.5, "y": 0.5}
 
 
+def test_values_with_a_comma_are_found_in_csv_files(tmp_path: Path) -> None:
+    jobs = ["nurse, night", "nurse", "cook", "night"] * 6
+    table = microdata({"job": jobs, "s": list("xyzw") * 6}, sensitive=["s"])
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(12), labels="sets")
+    again = sf.load(release.write(tmp_path / "csv", format="csv"))
+    person = {"job": "nurse, night"}
+    assert belief(again, person) == belief(release, person)
+    assert belief(again, person).rows >= 12
+
+
+def test_an_old_csv_file_without_quotes_is_still_read(tmp_path: Path) -> None:
+    table = microdata({"job": list("abcd") * 6, "s": list("xyzw") * 6}, sensitive=["s"])
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(12), labels="sets")
+    release.write(tmp_path / "csv", format="csv")
+    text = (tmp_path / "csv" / "generalized.csv").read_text()
+    (tmp_path / "csv" / "generalized.csv").write_text(text.replace("{a,", "{missing,"))
+    again = sf.load(tmp_path / "csv")
+    assert belief(again, {"job": None}) == belief(release, {"job": "a"})
+    assert belief(again, {"job": "b"}) == belief(release, {"job": "b"})
+
+
 def test_rows_by_partition_and_from_the_release_agree() -> None:
     table = people(200)
     groups = partition([row // 20 for row in range(200)])
