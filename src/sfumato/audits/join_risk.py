@@ -60,13 +60,15 @@ def join_risk(
     *,
     columns: Mapping[str, str] | None = None,
     missing: str | Collection[str] = (),
+    header: bool | None = None,
 ) -> JoinRisk:
     """How surely people of the table can be picked, or told to be in it, from a join release.
 
     ``external`` is a list of people that an attacker may have, with the quasi-identifiers;
     ``columns`` gives the names it has for them where they differ (by default those that
     release.json states of the publisher's list); others, such as the id's, are of no use here.
-    ``missing`` are texts that stand for a missing value in it.
+    ``missing`` are texts that stand for a missing value in it, and ``header`` is about its first
+    line; see ``read``.
     """
     known = _Known.of(release)
     seen = Persons.true(known.boxes.table, table)
@@ -86,7 +88,7 @@ def join_risk(
     )
     if external is None:
         return risk
-    listed = _listed(known, external, columns, missing)
+    listed = _listed(known, external, columns, missing, header)
     vectors, _, counts = listed.distinct()
     people = np.zeros(len(lines), np.int64)
     for part in cells_of(known.boxes.table, vectors.names).match(vectors):
@@ -106,6 +108,7 @@ def edge_attack(
     columns: Mapping[str, str] | None = None,
     *,
     missing: str | Collection[str] = (),
+    header: bool | None = None,
 ) -> Counts:
     """Rows of a public list about people who are in the microdata for certain.
 
@@ -113,7 +116,7 @@ def edge_attack(
     among the publisher's external rows; then no claim is wrong.
     """
     known = _Known.of(release)
-    return exposed(known.boxes, _listed(known, external, columns, missing))
+    return exposed(known.boxes, _listed(known, external, columns, missing, header))
 
 
 class _Known(NamedTuple):
@@ -182,10 +185,11 @@ def _listed(
     external: Source,
     columns: Mapping[str, str] | None,
     missing: str | Collection[str],
+    header: bool | None,
 ) -> Persons:
     manifest = known.boxes.table.manifest
     names = [column.name for column in manifest.of_role(Role.QUASI)]
-    theirs = read_table(external, missing=missing, trim=True)
+    theirs = read_table(external, missing=missing, header=header, trim=True)
     stated = dict((manifest.external or {}).get("columns", {}))
     called = {
         # the publisher's own list may be given, which release.json knows the names of

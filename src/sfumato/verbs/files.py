@@ -12,6 +12,7 @@ from sfumato.algorithms.streaming.divide import divide_file, needs_streaming
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
+from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
 from sfumato.io.tables import Source, read
 from sfumato.models.base import Model
@@ -42,12 +43,14 @@ def publish_file(
     format: FileFormat = "parquet",
     query: str | None = None,
     missing: str | Collection[str] = (),
+    names: Sequence[str] | None = None,
+    header: bool | None = None,
     force: bool = False,
     seed: int | None = None,
     memory_limit: int | None = None,
     progress: Stages | None = None,
 ) -> Manifest:
-    """Read a table, publish it and write the release folder; see ``publish``.
+    """Read a table, publish it and write the release folder; see ``read`` and ``publish``.
 
     Anatomize can do so with a file that does not fit into memory. ``engine`` "auto" streams when
     the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in bytes, half of
@@ -76,14 +79,15 @@ def publish_file(
             schema,
             lambda scratch: divide_file(
                 source, schema, model, scratch, randomness,
-                missing=missing, memory_limit=memory_limit, progress=tell,
+                missing=missing, first=FirstLine.said(names, header),
+                memory_limit=memory_limit, progress=tell,
             ),
             describe(algorithm),
             randomness,
             force=force,
         )  # fmt: skip
     tell("reading", 0.0)
-    table = read(source, schema, query=query, missing=missing)
+    table = read(source, schema, query=query, missing=missing, names=names, header=header)
     boxes: dict[str, Any] = {"labels": labels, "means": means}
     release: Release = publish(
         table,

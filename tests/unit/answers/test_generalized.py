@@ -159,7 +159,7 @@ def test_sets_in_csv_files_answer_as_in_parquet_files(tmp_path: Path) -> None:
     release = generalized(table, [0, 0, 0, 0, 1, 1, 1, 1])
     asked = ["sex = 'F'", "job = 'nurse, night'", "job = 'missing'", "job IS NULL", "job = '\"x\"'"]
     for form in ("parquet", "csv"):
-        loaded = sf.load(release.write(tmp_path / form, format=form))  # type: ignore[arg-type]
+        loaded = sf.load(release.write(tmp_path / form, format=form))
         for condition in asked:
             assert loaded.count(condition) == release.count(condition), (form, condition)
             assert loaded.count(condition).hi > 0
