@@ -37,6 +37,7 @@ import pyarrow as pa
 from sfumato.answers.joined_stock import Stock
 from sfumato.audits._edges import Boxes, exposed
 from sfumato.audits._join_risk_results import JoinRisk
+from sfumato.audits._known_values import require_alike
 from sfumato.audits._matching import cells_of
 from sfumato.audits._persons import Persons
 from sfumato.audits.evidence import evidence_of
@@ -206,7 +207,9 @@ def _listed(
                 column=name,
             )
     picked = [theirs.column(other) for other in called.values()]
-    return Persons.listed(known.boxes.table, pa.table(picked, names=names), names)
+    listed = Persons.listed(known.boxes.table, pa.table(picked, names=names), names)
+    require_alike(known.boxes.table, listed, names)
+    return listed
 
 
 def _require_same(known: _Known, table: Microdata) -> None:

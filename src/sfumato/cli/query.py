@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sfumato.answers.unseen import unseen
 from sfumato.cli.reading import first_line
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.core.askable import Askable
@@ -51,10 +52,15 @@ def query(source: str, sql: str, schema_path: str | None, form: str, **reading: 
     sfumato query postgresql://db/clinic --query patients -s schema.toml "SELECT COUNT(*) FROM t"
 
     Every aggregate comes with an estimate, which assumes that values inside a group are spread
-    evenly, and with bounds lo and hi, between which the truth lies whatever the values are.
+    evenly, and with bounds lo and hi, between which the truth lies whatever the values are. A value
+    that no row can have, perhaps a typing error, is noted on standard error.
     """
     reading["query"] = reading.pop("table_query")
-    print_result(_source(source, schema_path, reading).query(sql), form)
+    asked = _source(source, schema_path, reading)
+    print_result(asked.query(sql), form)
+    for sentence in unseen(asked, sql):
+        # beside the answer, which may be piped on
+        click.echo(f"sfumato: note: {sentence}", err=True)
 
 
 def _source(source: str, schema_path: str | None, reading: dict[str, Any]) -> Askable:
