@@ -31,7 +31,8 @@ from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.files import FileFormat, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.releases.set_columns import with_sets
+from sfumato.releases.remembering import remembered
+from sfumato.releases.stated_columns import as_stated
 
 GROUP, COUNT = "group_id", "count"
 _JOINED_ROWS = 65_536
@@ -64,6 +65,7 @@ class AnatomizedTables(Askable):
         """What was lost."""
         return self.manifest.metrics
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:
@@ -75,9 +77,11 @@ class AnatomizedTables(Askable):
     def read(cls, folder: Path, manifest: Manifest) -> AnatomizedTables:
         """Read the tables of a release folder."""
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        sts = {name: read_whole(folder, _stem(name, names), manifest) for name in names}
-        qit = with_sets(read_whole(folder, "qit", manifest), manifest)
-        return cls(qit, sts, manifest)
+
+        def whole(stem: str) -> pa.Table:
+            return as_stated(read_whole(folder, stem, manifest), manifest)
+
+        return cls(whole("qit"), {name: whole(_stem(name, names)) for name in names}, manifest)
 
     def join(self, sensitive: str | None = None) -> pa.RecordBatchReader:
         """Lemma 1: every row of the QIT with every value it may have, lazily.

@@ -29,7 +29,8 @@ from sfumato.releases.columns import Columns, Labels, columns_of, side_for
 from sfumato.releases.compact import compact
 from sfumato.releases.files import PIECE, FileFormat, Pieces, read_pieces, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.releases.set_columns import with_sets
+from sfumato.releases.remembering import remembered
+from sfumato.releases.stated_columns import as_stated
 
 STEM = "generalized"
 
@@ -55,13 +56,14 @@ class GeneralizedTable(Askable):
         first = next(pieces)
         shown = [name for name in manifest.quasi_columns if name in first.column_names]
         groups, group_of_row, rows = compact(chain((first,), pieces), shown)
-        return cls(with_sets(groups, manifest), group_of_row, with_sets(rows, manifest), manifest)
+        return cls(as_stated(groups, manifest), group_of_row, as_stated(rows, manifest), manifest)
 
     @property
     def table(self) -> pa.Table:
         """All published columns, one line per person."""
         return self._slice(0, len(self.group_of_row))
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:

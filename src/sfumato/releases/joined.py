@@ -29,7 +29,8 @@ from sfumato.releases.columns import Columns, Labels, columns_of
 from sfumato.releases.compact import compact
 from sfumato.releases.files import FileFormat, read_pieces, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.releases.set_columns import with_sets
+from sfumato.releases.remembering import remembered
+from sfumato.releases.stated_columns import as_stated
 
 STEM, SI_STEM = "joined", "sensitive_groups"
 SENSITIVE_GROUP, COUNT = "sensitive_group", "count"
@@ -74,7 +75,7 @@ class JoinRelease(Askable):
         if SENSITIVE_GROUP in dict(manifest.types):
             names.append(SENSITIVE_GROUP)
             sis = {
-                name: read_whole(folder, _stem(name, sensitive), manifest)
+                name: as_stated(read_whole(folder, _stem(name, sensitive), manifest), manifest)
                 for name in sensitive or [""]
             }
         pieces = list(read_pieces(folder, STEM, manifest))
@@ -83,7 +84,7 @@ class JoinRelease(Askable):
         if rest.num_columns:
             # a column that is declared nowhere: left in, so that verify sees it
             groups, group_of_row, _ = compact(pieces, pieces[0].column_names)
-        return cls(with_sets(groups, manifest), group_of_row, sis, manifest)
+        return cls(as_stated(groups, manifest), group_of_row, sis, manifest)
 
     @property
     def joined(self) -> pa.Table:
@@ -115,6 +116,7 @@ class JoinRelease(Askable):
         """What was lost, over all published lines."""
         return self.manifest.metrics
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:

@@ -12,6 +12,7 @@ from sfumato.releases.joined import JoinRelease
 from sfumato.releases.manifest import read_manifest
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
+from sfumato.releases.remembering import made_from
 
 Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
 Release: TypeAlias = Grouped | PermutedTable | PerturbedTable | JoinRelease
@@ -34,4 +35,6 @@ def load(path: str | Path) -> Release:
             f"{folder} is a release of kind {manifest.kind!r}, which this sfumato does not know",
             path=folder,
         )
-    return _KINDS[manifest.kind].read(folder, manifest)
+    release = _KINDS[manifest.kind].read(folder, manifest)
+    made_from(release, folder.resolve())
+    return release

@@ -31,7 +31,8 @@ from sfumato.core.schema import Role
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables, anatomized_tables
 from sfumato.releases.files import FileFormat, read_whole, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, encoded
-from sfumato.releases.set_columns import with_sets
+from sfumato.releases.remembering import remembered
+from sfumato.releases.stated_columns import as_stated
 
 STEM = "permuted"
 
@@ -64,6 +65,7 @@ class PermutedTable(Askable):
             replace(self.manifest, kind=AnatomizedTables.kind),
         )
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:
@@ -73,7 +75,7 @@ class PermutedTable(Askable):
     @classmethod
     def read(cls, folder: Path, manifest: Manifest) -> PermutedTable:
         """Read the table of a release folder."""
-        return cls(with_sets(read_whole(folder, STEM, manifest), manifest), manifest)
+        return cls(as_stated(read_whole(folder, STEM, manifest), manifest), manifest)
 
     def __repr__(self) -> str:
         """Sizes and promise."""

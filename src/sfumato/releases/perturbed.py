@@ -41,7 +41,8 @@ from sfumato.core.schema import Role
 from sfumato.errors import Infeasible, ParameterError, SchemaError
 from sfumato.releases.files import FileFormat, read_whole, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.releases.set_columns import with_sets
+from sfumato.releases.remembering import remembered
+from sfumato.releases.stated_columns import as_stated
 
 STEM, DOMAIN = "perturbed", "domain"
 MODEL = "perturbation"
@@ -107,6 +108,7 @@ class PerturbedTable(Askable):
                 return Retention(float(stated["p"]), self.domains[name].num_rows)
         raise SchemaError(f"release.json does not say how {name!r} is perturbed", column=name)
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:
@@ -118,9 +120,12 @@ class PerturbedTable(Askable):
     def read(cls, folder: Path, manifest: Manifest) -> PerturbedTable:
         """Read the tables of a release folder."""
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        domains = {name: read_whole(folder, _stem(name, len(names)), manifest) for name in names}
-        table = with_sets(read_whole(folder, STEM, manifest), manifest)
-        return cls(table, domains, manifest)
+
+        def whole(stem: str) -> pa.Table:
+            return as_stated(read_whole(folder, stem, manifest), manifest)
+
+        domains = {name: whole(_stem(name, len(names))) for name in names}
+        return cls(whole(STEM), domains, manifest)
 
     def __repr__(self) -> str:
         """Size and promise."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
-from sfumato.algorithms.streaming.divide import divide_file, needs_streaming
+from sfumato.algorithms.streaming.divide import DividedFile, divide_file, needs_streaming
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
@@ -23,8 +23,10 @@ from sfumato.releases.files import FileFormat
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.load import Release
 from sfumato.releases.manifest import Manifest
+from sfumato.releases.remembering import noting_rows
 from sfumato.verbs.promises import Form
 from sfumato.verbs.releasing import publish
+from sfumato.verbs.streamed_rows import StreamedRows
 
 Engine: TypeAlias = Literal["auto", "memory", "stream"]
 
@@ -73,19 +75,20 @@ def publish_file(
             parameter="engine",
         )
     if engine == "stream" or (engine == "auto" and streams and needs_streaming(source, schema)):
-        randomness = Randomness(seed)
-        return write_divided(
-            output,
-            schema,
-            lambda scratch: divide_file(
+        randomness, rows = Randomness(seed), StreamedRows(schema)
+        first = FirstLine.said(names, header)
+
+        def divide(scratch: Path) -> DividedFile:
+            divided = divide_file(
                 source, schema, model, scratch, randomness,
-                missing=missing, first=FirstLine.said(names, header),
-                memory_limit=memory_limit, progress=tell,
-            ),
-            describe(algorithm),
-            randomness,
-            force=force,
-        )  # fmt: skip
+                missing=missing, first=first, memory_limit=memory_limit, progress=tell,
+            )  # fmt: skip
+            return rows.watching(divided)
+
+        with noting_rows(output, AnatomizedTables.kind, rows.fingerprints):
+            return write_divided(
+                output, schema, divide, describe(algorithm), randomness, force=force
+            )
     tell("reading", 0.0)
     table = read(source, schema, query=query, missing=missing, names=names, header=header)
     boxes: dict[str, Any] = {"labels": labels, "means": means}

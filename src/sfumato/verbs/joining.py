@@ -37,6 +37,7 @@ from sfumato.releases.joined import (
     sensitive_tables,
 )
 from sfumato.releases.manifest import Manifest, PublishedColumn, column_types
+from sfumato.releases.remembering import made_from
 from sfumato.verbs.figures import box_figures, group_figures
 from sfumato.verbs.promises import require_kept, stated_promises
 
@@ -94,7 +95,9 @@ def publish_join(
         )
     tell("building tables", 0.0)
     provenance = _provenance(external, source, joined, columns or {})
-    return _build(joined, method, k, others, found, shown, provenance, randomness)
+    release = _build(joined, method, k, others, found, shown, provenance, randomness)
+    made_from(release, table)
+    return release
 
 
 def _build(

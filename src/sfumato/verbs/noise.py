@@ -10,6 +10,7 @@ from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
 from sfumato.releases.manifest import Manifest, column_types
 from sfumato.releases.perturbed import MODEL, PerturbedTable, Retention, perturbed_tables
+from sfumato.releases.remembering import made_from
 
 
 def perturb(
@@ -45,7 +46,9 @@ def perturb(
         types=column_types([shown.schema]),
         metrics={"expected_changed": {name: 1 - one.p - one.noise for name, one in kept.items()}},
     )
-    return PerturbedTable(shown, domains, manifest)
+    release = PerturbedTable(shown, domains, manifest)
+    made_from(release, table)
+    return release
 
 
 def _named(schema: Schema, sensitive: str | Sequence[str] | None) -> tuple[str, ...]:
