@@ -79,7 +79,7 @@ class AnatomizedTables(Askable):
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
 
         def whole(stem: str) -> pa.Table:
-            return as_stated(read_whole(folder, stem, manifest), manifest)
+            return as_stated(read_whole(folder, stem, manifest), manifest, folder, stem)
 
         return cls(whole("qit"), {name: whole(_stem(name, names)) for name in names}, manifest)
 

@@ -56,7 +56,8 @@ class GeneralizedTable(Askable):
         first = next(pieces)
         shown = [name for name in manifest.quasi_columns if name in first.column_names]
         groups, group_of_row, rows = compact(chain((first,), pieces), shown)
-        return cls(as_stated(groups, manifest), group_of_row, as_stated(rows, manifest), manifest)
+        groups, rows = (as_stated(part, manifest, folder, STEM) for part in (groups, rows))
+        return cls(groups, group_of_row, rows, manifest)
 
     @property
     def table(self) -> pa.Table:

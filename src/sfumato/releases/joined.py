@@ -74,9 +74,10 @@ class JoinRelease(Askable):
         sis: dict[str, pa.Table] = {}
         if SENSITIVE_GROUP in dict(manifest.types):
             names.append(SENSITIVE_GROUP)
+            stems = {name: _stem(name, sensitive) for name in sensitive or [""]}
             sis = {
-                name: as_stated(read_whole(folder, _stem(name, sensitive), manifest), manifest)
-                for name in sensitive or [""]
+                name: as_stated(read_whole(folder, stem, manifest), manifest, folder, stem)
+                for name, stem in stems.items()
             }
         pieces = list(read_pieces(folder, STEM, manifest))
         shown = [name for name in names if name in pieces[0].column_names]
@@ -84,7 +85,7 @@ class JoinRelease(Askable):
         if rest.num_columns:
             # a column that is declared nowhere: left in, so that verify sees it
             groups, group_of_row, _ = compact(pieces, pieces[0].column_names)
-        return cls(as_stated(groups, manifest), group_of_row, sis, manifest)
+        return cls(as_stated(groups, manifest, folder, STEM), group_of_row, sis, manifest)
 
     @property
     def joined(self) -> pa.Table:

@@ -75,7 +75,8 @@ class PermutedTable(Askable):
     @classmethod
     def read(cls, folder: Path, manifest: Manifest) -> PermutedTable:
         """Read the table of a release folder."""
-        return cls(as_stated(read_whole(folder, STEM, manifest), manifest), manifest)
+        table = as_stated(read_whole(folder, STEM, manifest), manifest, folder, STEM)
+        return cls(table, manifest)
 
     def __repr__(self) -> str:
         """Sizes and promise."""

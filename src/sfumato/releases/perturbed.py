@@ -122,7 +122,7 @@ class PerturbedTable(Askable):
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
 
         def whole(stem: str) -> pa.Table:
-            return as_stated(read_whole(folder, stem, manifest), manifest)
+            return as_stated(read_whole(folder, stem, manifest), manifest, folder, stem)
 
         domains = {name: whole(_stem(name, len(names))) for name in names}
         return cls(whole(STEM), domains, manifest)
