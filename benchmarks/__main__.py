@@ -57,6 +57,7 @@ def main() -> None:
     unknown = set(options.names) - set(_SUITES)
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(_SUITES)}")
+    os.environ["SFUMATO_STATE"] = ""  # what is published here is nobody's to remember
     measured = []
     folder = Path(options.data) if options.data else None
     for name in options.names or _SUITES:

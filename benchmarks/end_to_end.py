@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import sfumato as sf
 from benchmarks.data import CENSUS_QUASI, census
 from benchmarks.measure import Line, ratio
+from sfumato.core.fingerprint import fingerprint
 
 _MEMORY = """
 import resource, sys
@@ -31,6 +32,7 @@ def run(folder: Path | None) -> Iterator[Line]:
     """The whole way from file to folder."""
     with tempfile.TemporaryDirectory() as place:
         yield _against_copy(folder, Path(place))
+        yield _fingerprint(folder, Path(place))
         yield _memory(folder, Path(place))
 
 
@@ -52,6 +54,22 @@ def _against_copy(folder: Path | None, place: Path) -> Line:
         )
 
     line = ratio("Parquet to release / DuckDB copy", ours, copy, limit=4.0)
+    shutil.rmtree(place / "out")
+    return Line(line.name, line.figure, line.limit, detail=f"1M rows of {source}: {line.detail}")
+
+
+def _fingerprint(folder: Path | None, place: Path) -> Line:
+    """What it costs to remember which rows were published."""
+    rows, source = census(folder, 1_000_000)
+    table = sf.read(rows, sf.Schema(quasi=CENSUS_QUASI, sensitive="occupation"))
+
+    def ours() -> None:
+        fingerprint(table, bytes(32))
+
+    def publishing() -> None:
+        sf.publish(table, sf.Mondrian(), sf.KAnonymity(10)).write(place / "out", force=True)
+
+    line = ratio("fingerprint of the rows / publishing them", ours, publishing, limit=0.2)
     shutil.rmtree(place / "out")
     return Line(line.name, line.figure, line.limit, detail=f"1M rows of {source}: {line.detail}")
 

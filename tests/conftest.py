@@ -1,5 +1,6 @@
 """Settings shared by every test."""
 
+import os
 import signal
 
 from hypothesis import settings
@@ -10,8 +11,14 @@ settings.load_profile("sfumato")
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C be Ctrl-C: a run started in the background of a shell ignores it, and so would
+    """Settings that hold before any fixture, and for the programs that tests start.
+
+    Releases of tests are not remembered: the folder in which their owner does so is a person's.
+    Tests about that name one of their own.
+
+    Let Ctrl-C be Ctrl-C: a run started in the background of a shell ignores it, and so would
     every program that the tests start and interrupt.
     """
+    os.environ["SFUMATO_STATE"] = ""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -118,14 +118,13 @@ def test_a_wrong_true_table_is_noticed(place: Path) -> None:
     other = (place / "patients.csv").read_text().replace(",m,", ",x,")
     (place / "other.csv").write_text(other)
     done = run(place, "apart", "--truth", "other.csv", "-s", "schema.toml")
-    assert done.exit_code == 0, done.output
-    assert "fit no published row" in " ".join(done.output.split())
+    refused(done, "rows of the true table fit no published row", "--query")
 
 
 def test_that_nobody_fits_is_an_answer(place: Path) -> None:
     done = run(place, "apart", "--person", "age=99")
     assert done.exit_code == 0
-    assert done.output.startswith("Nobody fits age=99")
+    assert done.output.startswith("Nobody fits age=99: no published row can have this age")
     machine = run(place, "apart", "--person", "age=99", "--json")
     assert machine.exit_code == 0
     assert json.loads(machine.output)["person"]["values"] == []
@@ -136,7 +135,50 @@ def test_that_nobody_fits_is_an_answer(place: Path) -> None:
 
 def test_leading_zeros_are_kept(place: Path) -> None:
     assert "does best" in run(place, "apart", "--person", "zipcode=01").output
-    assert "Nobody fits" in run(place, "apart", "--person", "zipcode=1").output
+    refused(run(place, "apart", "--person", "zipcode=1"), "it shows 00, 01, 02, 03")
+
+
+@pytest.mark.parametrize("release", ["apart", "boxes"])
+def test_a_typing_error_is_no_reassurance(place: Path, release: str) -> None:
+    done = run(place, release, "--person", "age=30,zipcode=001")
+    refused(done, "zipcode = '001' occurs nowhere in the release; did you mean '01'?")
+    assert "Nobody fits" not in done.output
+
+
+def test_values_with_a_comma_stand_in_quotes(tmp_path: Path) -> None:
+    jobs = ["nurse, night", "cook"] * 10
+    table = sf.Microdata.from_arrow(
+        pa.table({"job": jobs, "s": list("abcd") * 5}), sf.Schema(quasi=["job"], sensitive="s")
+    )
+    out = str(sf.publish(table, sf.Mondrian(), sf.LDiversity(2)).write(tmp_path / "out"))
+    done = CliRunner().invoke(breach, [out, "--person", '"job=nurse, night"'])
+    assert "does best to guess" in " ".join(done.output.split()), done.output
+    refused(CliRunner().invoke(breach, [out, "--person", "job=nurse, night"]), "stands in quotes")
+
+
+def test_the_true_table_is_read_as_it_was_published(place: Path, tmp_path: Path) -> None:
+    query = "SELECT * FROM t WHERE age < 30"
+    schema = sf.read_schema(place / "schema.toml")
+    table = sf.read(place / "patients.csv", schema, query=query)
+    sf.publish(table, sf.Mondrian(), sf.LDiversity(2)).write(tmp_path / "young")
+    options = ("--truth", "patients.csv", "-s", "schema.toml")
+    refused(run(tmp_path, "young", *_placed(place, options)), "made of", "--query")
+    done = run(tmp_path, "young", *_placed(place, options), "--query", query)
+    assert done.exit_code == 0, done.output
+    assert f"Of {table.n_rows} people in the table." in done.output
+    assert "how many have the largest" in done.output
+    refused(run(place, "boxes", "--person", "age=30", "--query", query), "--truth")
+
+
+def _placed(place: Path, options: tuple[str, ...]) -> list[str]:
+    return [str(place / part) if "." in part else part for part in options]
+
+
+def test_a_list_in_other_words_is_refused(place: Path) -> None:
+    shouted = (place / "voters.csv").read_text().replace(",f,", ",F,").replace(",m,", ",M,")
+    (place / "shouted.csv").write_text(shouted)
+    done = run(place, "boxes", "--person", "age=30,sex=f", "--external", "shouted.csv")
+    refused(done, "no value of 'sex' on the external list occurs", "f, m")
 
 
 @pytest.mark.parametrize(

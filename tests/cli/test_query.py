@@ -63,6 +63,26 @@ def test_the_owner_is_answered_exactly(place: Path) -> None:
     ]
 
 
+def test_a_value_that_no_row_has_is_noted_beside_the_answer(place: Path) -> None:
+    asked = "SELECT COUNT(*) FROM t WHERE disease = 'fluu'"
+    shown = run(place, "out", asked, "--format", "json")
+    assert shown.returncode == 0
+    assert json.loads(shown.stdout)[0]["count"]["hi"] == 0
+    note = "sfumato: note: no row can have disease = 'fluu'; did you mean 'flu'?"
+    assert shown.stderr.decode().strip() == note
+    right = asked.replace("fluu", "flu")
+    assert not run(place, "out", right, "--format", "json").stderr
+
+
+def test_the_table_can_be_the_result_of_a_query(place: Path) -> None:
+    options = ("-s", "schema.toml", "--query", "SELECT * FROM t WHERE age < 45", "--format", "json")
+    shown = run(place, "patients.csv", "SELECT COUNT(*) FROM t", *options)
+    assert json.loads(shown.stdout)[0]["count"]["lo"] == 3
+    refused = run(place, "out", "SELECT COUNT(*) FROM t", "--query", "SELECT * FROM t")
+    assert refused.returncode == 2
+    assert "--query is for a table" in refused.stderr.decode()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

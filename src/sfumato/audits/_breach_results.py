@@ -22,7 +22,8 @@ class Belief:
     person is in the table (assumption A2); empty when no published row fits. ``present`` is the
     chance that the person is in the table (Pr_A2): without an external list it is taken as certain
     when a row fits. ``rows`` and ``groups`` count what fits, and ``listed`` the persons of the
-    external list who fit the same.
+    external list who fit the same. ``unseen`` names known columns whose value, a number, no
+    published row can have: perhaps it is mistyped.
     """
 
     sensitive: str
@@ -31,6 +32,7 @@ class Belief:
     groups: int
     present: float
     listed: int | None = None
+    unseen: tuple[str, ...] = ()
 
     @property
     def largest(self) -> float:
@@ -50,6 +52,7 @@ class Belief:
             "listed": self.listed,
             "present": self.present,
             "largest": self.largest,
+            "unseen": list(self.unseen),
             "values": [
                 {"value": value, "probability": chance, "breach": self.breach(value)}
                 for value, chance in self.probabilities.items()
@@ -76,6 +79,11 @@ class Breach:
         return float(self.probabilities.max())
 
     @property
+    def at_largest(self) -> int:
+        """How many rows have it."""
+        return int(np.count_nonzero(self.probabilities >= self.largest - _TOLERANCE))
+
+    @property
     def mean(self) -> float:
         """The share of all rows that the adversary is expected to name."""
         return float(self.probabilities.mean())
@@ -97,6 +105,7 @@ class Breach:
             "sensitive": self.sensitive,
             "rows": len(self.probabilities),
             "largest": self.largest,
+            "at_largest": self.at_largest,
             "mean": self.mean,
             "quantiles": {str(share): self.quantile(share) for share in QUANTILES},
             "bound": self.bound,

@@ -158,7 +158,7 @@ class _BoxCells:
 def _side(column: PublishedColumn, boxes: pa.Table, asked: pa.Array) -> _Side:
     shown = [boxes.column(name).combine_chunks() for name in column.columns]
     if column.form == "set":
-        return _set_side(_as_lists(shown[0]), asked)
+        return _set_side(shown[0], asked)
     flags = f"{column.name}_missing"
     missing = np.zeros(boxes.num_rows, np.bool_)
     if flags in column.columns:
@@ -209,16 +209,6 @@ def _set_side(lists: pa.ListArray, asked: pa.Array) -> _Side:
     np.minimum.at(low, owners, items)
     np.maximum.at(high, owners, items)
     return _Side(low, high, missing, (starts, items), _codes_in(asked, domain))
-
-
-def _as_lists(shown: pa.Array) -> pa.ListArray:
-    """Sets as lists; in a CSV file they are texts such as ``{F, M}``."""
-    if pa.types.is_list(shown.type):
-        return shown
-    lists = pc.split_pattern(pc.utf8_trim(shown, "{}"), ", ")
-    items = lists.values
-    items = pc.if_else(pc.equal(items, "missing"), pa.scalar(None, items.type), items)
-    return pa.ListArray.from_arrays(lists.offsets, items)
 
 
 def _covered(points: Codes, low: int, sides: Sequence[_Side], order: Codes) -> Iterator[Matches]:

@@ -135,6 +135,11 @@ def declared_domain(column: PublishedColumn, kind: pa.DataType) -> pa.Array | No
     return None if column.order is None else pa.array(column.order).cast(kind)
 
 
+def few(names: Sequence[str]) -> str:
+    """The names, or the first and the last if they are many."""
+    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:7])}, ..., {names[-1]}"
+
+
 def _person_value(column: PublishedColumn, kind: pa.DataType, value: Any) -> pa.Array:
     try:
         array = pa.array([value])
@@ -147,15 +152,11 @@ def _person_value(column: PublishedColumn, kind: pa.DataType, value: Any) -> pa.
     domain = declared_domain(column, kind)
     if domain is not None and not array.null_count and not pc.is_in(array, domain)[0].as_py():
         known = [str(possible) for possible in domain.to_pylist()]
-        hint = did_you_mean(str(value), known) or f"possible are {_few(known)}"
+        hint = did_you_mean(str(value), known) or f"possible are {few(known)}"
         raise ParameterError(
             f"{column.name} = {value!r} is impossible; {hint}", parameter=column.name
         )
     return array
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:7])}, ..., {names[-1]}"
 
 
 def _alike(what: str, name: str, values: pa.Array, kind: pa.DataType) -> pa.Array:

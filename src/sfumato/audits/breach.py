@@ -26,6 +26,13 @@ import pyarrow.compute as pc
 
 from sfumato.audits._breach_kernel import name_values
 from sfumato.audits._breach_results import QUANTILES, Belief, Breach
+from sfumato.audits._known_values import (
+    require_alike,
+    require_matched,
+    require_rows,
+    require_values,
+    unseen_numbers,
+)
 from sfumato.audits._matching import Cells, cells_of
 from sfumato.audits._persons import Persons
 from sfumato.audits.evidence import Evidence, evidence_of
@@ -61,7 +68,8 @@ def belief(
 ) -> Belief:
     """What an adversary who knows these quasi-identifiers of a person believes (Theorem 1).
 
-    ``person`` names some or all quasi-identifiers; None is a value known to be missing.
+    ``person`` names some or all quasi-identifiers; None is a value known to be missing. A word that
+    no published row can have is refused, as a typing error; ``unseen`` names such numbers.
 
     ``external`` is a public list of persons with the same columns (a voter list), which is taken to
     name everybody in the table and perhaps others. It gives Pr_A2, the chance that the person is in
@@ -109,6 +117,7 @@ def uncertain_belief(
         groups=sum(one.groups for one, _ in found),
         present=present,
         listed=None if external is None else sum(one.listed or 0 for one, _ in found),
+        unseen=tuple(dict.fromkeys(name for one, _ in found for name in one.unseen)),
     )
 
 
@@ -123,16 +132,20 @@ def individual_breach(
 
     The adversary knows all quasi-identifiers of the person. Probabilities are in the order of the
     true table's rows; a person whom no published row fits has 0. With an ``external`` list they are
-    multiplied by the person's Pr_A2 (Formula 3; see belief).
+    multiplied by the person's Pr_A2 (Formula 3; see belief). Another table than the published one
+    is refused: people who are not in the release would make the figures look harmless.
     """
     view = _View.of(release, sensitive)
     if view.name not in truth.schema.sensitive:
         raise SchemaError(f"the true table has no sensitive column {view.name!r}", column=view.name)
     persons = Persons.true(view.release, truth)
+    require_rows(view.release, truth)
     cells = cells_of(view.release, persons.names)
     vectors, numbers, _ = persons.distinct()
     asked, asked_starts = rows_by_group(numbers, vectors.n_rows)
     real = _translated(truth.attributes[view.name], view.attribute)[truth.codes[view.name]]
+    suppressed = view.release.manifest.suppressed
+    require_values(view.groups, real, suppressed)
     named = np.full(truth.n_rows, -1.0)
     present = np.zeros(vectors.n_rows)
     chances = _row_chances(cells, view.release, external, persons.names)
@@ -146,6 +159,7 @@ def individual_breach(
         )  # fmt: skip
         np.add.at(present, part.vectors, chances[part.cells])
     unmatched = named < 0
+    require_matched(int(np.count_nonzero(unmatched)), suppressed)
     overall = np.where(unmatched, 0.0, named) * np.minimum(1.0, present)[numbers]
     return Breach(view.name, overall, view.bound(), int(np.count_nonzero(unmatched)))
 
@@ -207,6 +221,7 @@ class _View:
             rows=int(rows.sum()),
             groups=int(np.count_nonzero(rows)),
             present=float(len(fitting) > 0),
+            unseen=() if len(fitting) else unseen_numbers(self.release, person),
         )
         if external is None:
             return known
@@ -298,7 +313,9 @@ def _listed(
     cells: Cells, release: Grouped, external: pa.Table, names: Sequence[str], fitting: Codes
 ) -> tuple[Counts, int]:
     """How many persons of the list fit each cell, and how many fit one of the cells ``fitting``."""
-    vectors, _, counts = Persons.listed(release, external, names).distinct()
+    listed = Persons.listed(release, external, names)
+    require_alike(release, listed, names)
+    vectors, _, counts = listed.distinct()
     by_cell = np.zeros(len(cells.starts) - 1, np.int64)
     among = np.zeros(vectors.n_rows, np.bool_)
     for part in cells.match(vectors):

@@ -37,6 +37,7 @@ import pyarrow as pa
 from sfumato.answers.joined_stock import Stock
 from sfumato.audits._edges import Boxes, exposed
 from sfumato.audits._join_risk_results import JoinRisk
+from sfumato.audits._known_values import require_alike
 from sfumato.audits._matching import cells_of
 from sfumato.audits._persons import Persons
 from sfumato.audits.evidence import evidence_of
@@ -60,13 +61,15 @@ def join_risk(
     *,
     columns: Mapping[str, str] | None = None,
     missing: str | Collection[str] = (),
+    header: bool | None = None,
 ) -> JoinRisk:
     """How surely people of the table can be picked, or told to be in it, from a join release.
 
     ``external`` is a list of people that an attacker may have, with the quasi-identifiers;
     ``columns`` gives the names it has for them where they differ (by default those that
     release.json states of the publisher's list); others, such as the id's, are of no use here.
-    ``missing`` are texts that stand for a missing value in it.
+    ``missing`` are texts that stand for a missing value in it, and ``header`` is about its first
+    line; see ``read``.
     """
     known = _Known.of(release)
     seen = Persons.true(known.boxes.table, table)
@@ -86,7 +89,7 @@ def join_risk(
     )
     if external is None:
         return risk
-    listed = _listed(known, external, columns, missing)
+    listed = _listed(known, external, columns, missing, header)
     vectors, _, counts = listed.distinct()
     people = np.zeros(len(lines), np.int64)
     for part in cells_of(known.boxes.table, vectors.names).match(vectors):
@@ -106,6 +109,7 @@ def edge_attack(
     columns: Mapping[str, str] | None = None,
     *,
     missing: str | Collection[str] = (),
+    header: bool | None = None,
 ) -> Counts:
     """Rows of a public list about people who are in the microdata for certain.
 
@@ -113,7 +117,7 @@ def edge_attack(
     among the publisher's external rows; then no claim is wrong.
     """
     known = _Known.of(release)
-    return exposed(known.boxes, _listed(known, external, columns, missing))
+    return exposed(known.boxes, _listed(known, external, columns, missing, header))
 
 
 class _Known(NamedTuple):
@@ -182,10 +186,11 @@ def _listed(
     external: Source,
     columns: Mapping[str, str] | None,
     missing: str | Collection[str],
+    header: bool | None,
 ) -> Persons:
     manifest = known.boxes.table.manifest
     names = [column.name for column in manifest.of_role(Role.QUASI)]
-    theirs = read_table(external, missing=missing, trim=True)
+    theirs = read_table(external, missing=missing, header=header, trim=True)
     stated = dict((manifest.external or {}).get("columns", {}))
     called = {
         # the publisher's own list may be given, which release.json knows the names of
@@ -202,7 +207,9 @@ def _listed(
                 column=name,
             )
     picked = [theirs.column(other) for other in called.values()]
-    return Persons.listed(known.boxes.table, pa.table(picked, names=names), names)
+    listed = Persons.listed(known.boxes.table, pa.table(picked, names=names), names)
+    require_alike(known.boxes.table, listed, names)
+    return listed
 
 
 def _require_same(known: _Known, table: Microdata) -> None:

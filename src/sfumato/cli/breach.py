@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from rich.console import Console
 from sfumato.audits.breach import QUANTILES, Belief, Breach, belief, individual_breach, row_breach
 from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.cli import show
+from sfumato.cli.reading import first_line
 from sfumato.core.schema import Role
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table
@@ -34,12 +36,14 @@ _SHOWN = 20
 @click.option("--truth", metavar="FILE", help="The table that was published, for everybody's risk.")
 @click.option("-s", "--schema", "schema_path", metavar="FILE", help="Schema of the true table.")
 @click.option("--sensitive", metavar="NAME", help="Which sensitive column, if there are several.")
+@click.option("--query", metavar="SQL", help="Read the true table by a query, as publish did.")
 @click.option(
     "--missing",
     multiple=True,
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
+@first_line
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def breach(
     folder: str,
@@ -48,34 +52,43 @@ def breach(
     truth: str | None,
     schema_path: str | None,
     sensitive: str | None,
-    missing: tuple[str, ...],
     as_json: bool,
+    **reading: Any,
 ) -> int:
     """Show how surely a sensitive value can be named from the release in FOLDER.
 
     \b
     sfumato breach out/ --person age=65,sex=F,zipcode=25000
     sfumato breach out/ --person age=65,sex=F --external voters.csv
+    sfumato breach out/ --person age=65 --person '"job=nurse, night"'
     sfumato breach out/ --truth patients.csv -s schema.toml
+    sfumato breach out/ --truth postgresql://db/clinic --query patients -s schema.toml
 
     The person's values are compared with the published tables; nothing else is known to the
-    adversary. That nobody fits is an answer, not an error. For a release that was joined with a
-    public list, --truth shows how surely people are found and known to be in the table.
+    adversary. That nobody fits is an answer, not an error; that a word occurs nowhere in the
+    release is one. The true table must be the one that was published.
+
+    For a release that was joined with a public list, --truth shows how surely people are found and
+    known to be in the table.
     """
     if not stated and truth is None:
         raise click.UsageError("say who: --person age=65,..., or everybody: --truth FILE -s FILE")
     if truth is not None and schema_path is None:
         raise click.UsageError("the true table needs its schema: -s FILE")
+    if truth is None and (reading["query"] or reading["names"]):
+        raise click.UsageError("--query and --names are for the true table: --truth FILE -s FILE")
     release, person = load(folder), _person(stated)
+    listing = {"missing": reading["missing"], "header": reading["header"]}
     if isinstance(release, JoinRelease) and truth is not None and schema_path is not None:
-        table = read(truth, read_schema(schema_path), missing=missing)
-        return _print_join_risk(join_risk(release, table, external, missing=missing), as_json)
+        table = read(truth, read_schema(schema_path), **reading)
+        risk = join_risk(release, table, external, **listing)
+        return _print_join_risk(risk, as_json)
     names = _names(release) if truth is not None else [*person]
-    listed = None if external is None else _list(external, names, missing)
+    listed = None if external is None else _list(external, names, listing)
     found = belief(release, person, sensitive=sensitive, external=listed) if stated else None
     levels: dict[str, Breach] = {}
     if truth is not None and schema_path is not None:
-        table = read(truth, read_schema(schema_path), missing=missing)
+        table = read(truth, read_schema(schema_path), **reading)
         levels["rows"] = row_breach(release, sensitive=sensitive)
         levels["persons"] = individual_breach(
             release, table, sensitive=sensitive, external=listed
@@ -102,23 +115,31 @@ def _print_join_risk(risk: JoinRisk, as_json: bool) -> int:
 def _person(stated: Sequence[str]) -> dict[str, str | None]:
     """NAME=VALUE pairs; an empty value is a missing one."""
     person: dict[str, str | None] = {}
-    for pair in ",".join(stated).split(",") if stated else ():
+    for pair in _pairs(stated):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not name or not equals:
-            raise click.UsageError(f"--person wants NAME=VALUE,..., not {pair!r}")
+            raise click.UsageError(
+                f"--person wants NAME=VALUE,..., not {pair!r}; a pair with a comma of its own "
+                'stands in quotes: "NAME=VALUE, MORE"'
+            )
         if name in person:
             raise click.UsageError(f"--person names {name!r} twice")
         person[name] = value or None
     return person
 
 
+def _pairs(stated: Sequence[str]) -> Iterator[str]:
+    for line in stated:
+        yield from next(csv.reader([line], skipinitialspace=True), [""])
+
+
 def _names(release: Release) -> list[str]:
     return [column.name for column in release.manifest.of_role(Role.QUASI)]
 
 
-def _list(external: str, names: Sequence[str], missing: Collection[str]) -> pa.Table:
+def _list(external: str, names: Sequence[str], listing: Mapping[str, Any]) -> pa.Table:
     # only the columns that are compared: a list's names and addresses are nobody's business here
-    return read_table(external, columns=names, missing=missing)
+    return read_table(external, columns=names, trim=True, **listing)
 
 
 def _stated(
@@ -134,10 +155,13 @@ def _stated(
 
 def _print_person(page: Console, known: str, found: Belief) -> None:
     if not found.rows:
+        why = "each of these values occurs, but no published row can have all of them"
+        if found.unseen:
+            why = f"no published row can have this {' or this '.join(found.unseen)}; is it right?"
         show.say(
             page,
-            f"Nobody fits {known}: no published row can be this person's, and the release tells "
-            f"nothing about the person's {found.sensitive}.",
+            f"Nobody fits {known}: {why}. If this is what is known, the release tells nothing "
+            f"about the person's {found.sensitive}.",
         )
         return
     listed = found.listed is not None
@@ -176,6 +200,7 @@ def _print_everybody(page: Console, levels: dict[str, Breach], *, with_list: boo
     title = f"Probability that the real {rows.sensitive} is named"
     lines: list[tuple[str, str, str]] = [
         ("largest", f"{rows.largest:.1%}", f"{persons.largest:.1%}"),
+        ("how many have the largest", f"{rows.at_largest:,}", f"{persons.at_largest:,}"),
         *((f"{share:.0%} of all have at most",
            f"{rows.quantile(share):.1%}", f"{persons.quantile(share):.1%}")
           for share in QUANTILES),
@@ -186,11 +211,12 @@ def _print_everybody(page: Console, levels: dict[str, Breach], *, with_list: boo
         lines.append((f"how many reach the promised {rows.bound:.1%}", *counts))
     known = "by quasi-identifiers and the list" if with_list else "by quasi-identifiers"
     page.print(show.table(title, ("", "of a row whose group is known", known), lines))
+    show.say(page, f"Of {len(persons.probabilities):,} people in the table.")
     if persons.unmatched:
         show.say(
             page,
-            f"{_counted(persons.unmatched, 'row')} of the true table fit no published row: is it "
-            "the table that was published?",
+            f"{_counted(persons.unmatched, 'row')} of them were left out of the release: no "
+            "published row fits, and they count as 0%.",
         )
 
 

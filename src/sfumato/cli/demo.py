@@ -18,6 +18,7 @@ from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.diversity import LDiversity
+from sfumato.releases.remembering import forget
 from sfumato.verbs import publish
 
 K, L, SHOWN = 5, 3, 3
@@ -62,6 +63,7 @@ def demo(output: str, force: bool) -> None:
         f"Every row now looks like at least {K - 1} others, and no disease makes up more than "
         f"1/{L} of such a group.\n",
     )
+    forget(release)  # the people are invented, and every demo publishes them again
     path = release.write(output, force=force)
     summarize(release.manifest, path)
     _explain(path)

@@ -11,6 +11,7 @@ from sfumato.audits.evaluation import evaluate as evaluate_release
 from sfumato.audits.report.text import number, percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
+from sfumato.cli.reading import first_line
 from sfumato.core.query import Query
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
@@ -47,6 +48,7 @@ _REPORT = "report.html"
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
+@first_line
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 def evaluate(
@@ -59,6 +61,8 @@ def evaluate(
     seed: int | None,
     query: str | None,
     missing: tuple[str, ...],
+    names: list[str] | None,
+    header: bool | None,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -77,7 +81,10 @@ def evaluate(
         require_place(page, force=force)
     with show.stages(as_json) as tell:
         tell("reading", 0.0)
-        table = read(truth, read_schema(schema_path), query=query, missing=missing)
+        table = read(
+            truth, read_schema(schema_path),
+            query=query, missing=missing, names=names, header=header,
+        )  # fmt: skip
         found = evaluate_release(
             folder,
             table,

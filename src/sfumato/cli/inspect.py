@@ -19,6 +19,7 @@ from sfumato.audits.inspection import (
     repeated_identifiers,
 )
 from sfumato.cli import show
+from sfumato.cli.reading import first_line, stated_names
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
@@ -47,6 +48,7 @@ _NARROW = 100  # columns of a terminal in which the reasons would squeeze the na
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
+@first_line
 @click.option("--force", is_flag=True, help="Replace an existing schema file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def inspect(
@@ -55,6 +57,8 @@ def inspect(
     output: str | None,
     query: str | None,
     missing: tuple[str, ...],
+    names: list[str] | None,
+    header: bool | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -62,7 +66,7 @@ def inspect(
 
     Roles are guesses on the safe side; look at each before you publish.
     """
-    table = read_table(source, query=query, missing=missing, trim=True)
+    table = read_table(source, query=query, missing=missing, names=names, header=header, trim=True)
     profiles = profile(table)
     schema = read_schema(schema_path) if schema_path else _guessed(profiles)
     risk = assess(Microdata.from_arrow(table, schema)) if schema else None
@@ -82,8 +86,9 @@ def inspect(
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
         _print_repeats(page, repeats)
         _print_risk(page, schema, risk)
+    reading = _reading(query, missing, names, header)
     if output is not None:
-        _tell_next(output, schema, _publishing(source, output, query, missing), quiet=as_json)
+        _tell_next(output, schema, _publishing(source, output, reading), quiet=as_json)
 
 
 def _guessed(profiles: Sequence[ColumnProfile]) -> Schema | None:
@@ -173,11 +178,20 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
 
 
-def _publishing(source: str, schema: str, query: str | None, missing: Sequence[str]) -> str:
-    """The command that comes next, ready for a shell, without the password of a database."""
+def _reading(
+    query: str | None, missing: Sequence[str], names: Sequence[str] | None, header: bool | None
+) -> list[str]:
+    """The options by which the table was read."""
     reading = [] if query is None else ["--query", query]
     for marker in missing:
         reading += ["--missing", marker]
+    if names is not None:
+        reading += ["--names", stated_names(names)]
+    return [*reading, "--header"] if header else reading
+
+
+def _publishing(source: str, schema: str, reading: Sequence[str]) -> str:
+    """The command that comes next, ready for a shell, without the password of a database."""
     start = ("sfumato", "publish", shown_source(source), "-s", schema)
     return shlex.join([*start, *reading, "--k", "10", "-o", "out/"])
 

@@ -22,6 +22,7 @@ from sfumato.errors import PromiseBroken, SfumatoError, SfumatoWarning
 _COMMANDS = {
     "inspect": "Guess roles, show the risk and what could be promised.",
     "publish": "Publish a table under a privacy model.",
+    "convert": "Write a release in another file format: the same groups, no new chance.",
     "verify": "Check a release's promise from its files alone.",
     "query": "Ask a release in SQL: estimates and bounds.",
     "breach": "What an attacker may learn about a person.",

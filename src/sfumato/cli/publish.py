@@ -13,6 +13,7 @@ from sfumato.algorithms.base import Stages
 from sfumato.audits.join_risk import edge_attack
 from sfumato.cli import show
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default
+from sfumato.cli.reading import first_line
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError
@@ -149,6 +150,7 @@ _FOR_GROUPS = (
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
+@first_line
 @click.option("--seed", type=int, help="Repeatable run; keep it secret, it undoes the shuffling.")
 @click.option("--force", is_flag=True, help="Replace an earlier release in the output folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of a summary.")
@@ -163,6 +165,8 @@ def publish(
     file_format: Any,
     query: str | None,
     missing: tuple[str, ...],
+    names: list[str] | None,
+    header: bool | None,
     seed: int | None,
     force: bool,
     as_json: bool,
@@ -177,7 +181,9 @@ def publish(
     sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
-    reading: dict[str, Any] = {"query": query, "missing": missing}
+    reading: dict[str, Any] = {
+        "query": query, "missing": missing, "names": names, "header": header,
+    }  # fmt: skip
     writing: dict[str, Any] = {"format": file_format, "force": force}
     schema = read_schema(schema_path)
     if given["external"] is None:
@@ -195,7 +201,8 @@ def publish(
         with show.stages(quiet=as_json) as tell:
             tell("reading", 0.0)
             table = read(source, schema, id=_required_id(given), **reading)
-            joined, exposed = _join(table, method, given, missing, labels, seed, tell)
+            listing = {"missing": missing, "header": header}
+            joined, exposed = _join(table, method, given, listing, labels, seed, tell)
             tell("writing", 0.0)
             joined.write(output, **writing)
         manifest, tell_more = joined.manifest, partial(tell_owner, joined.own, exposed)
@@ -222,7 +229,7 @@ def _join(
     table: Microdata,
     method: str,
     given: dict[str, Any],
-    missing: tuple[str, ...],
+    listing: dict[str, Any],
     labels: Labels | None,
     seed: int | None,
     tell: Stages,
@@ -231,11 +238,11 @@ def _join(
     external, renamed = given["external"], _renames(given["rename"])
     joined = publish_join(
         table, external, join_of(method, given), _model(given),
-        columns=renamed, labels=labels, missing=missing, seed=seed, progress=tell,
+        columns=renamed, labels=labels, seed=seed, progress=tell, **listing,
     )  # fmt: skip
     tell("attacking", 0.0)
     try:
-        return joined, len(edge_attack(joined, external, renamed, missing=missing))
+        return joined, len(edge_attack(joined, external, renamed, **listing))
     except SfumatoError:
         return joined, None  # an empty list, or boxes made for reading
 

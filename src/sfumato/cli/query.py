@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from sfumato.answers.unseen import unseen
+from sfumato.cli.reading import first_line
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.core.askable import Askable
 from sfumato.io.schema_files import read_schema
@@ -23,12 +26,14 @@ from sfumato.releases.load import load
     metavar="FILE",
     help="SOURCE is a table, not a release: answer exactly, for its owner.",
 )
+@click.option("--query", "table_query", metavar="SQL", help="The table is the result of a query.")
 @click.option(
     "--missing",
     multiple=True,
     metavar="TEXT",
     help="Text that stands for a missing value in the table; may be repeated.",
 )
+@first_line
 @click.option(
     "--format",
     "form",
@@ -37,25 +42,33 @@ from sfumato.releases.load import load
     show_default=True,
     help="How answers are printed; arrow is the IPC stream format.",
 )
-def query(
-    source: str, sql: str, schema_path: str | None, missing: tuple[str, ...], form: str
-) -> None:  # fmt: skip
+def query(source: str, sql: str, schema_path: str | None, form: str, **reading: Any) -> None:
     """Answer a SELECT about the release in folder SOURCE.
 
     \b
     sfumato query out/ "SELECT COUNT(*) FROM t WHERE age <= 30 AND disease = 'flu'"
     sfumato query out/ "SELECT sex, COUNT(*), AVG(age) FROM t GROUP BY sex" --format csv
     sfumato query patients.csv -s schema.toml "SELECT COUNT(*) FROM t WHERE age <= 30"
+    sfumato query postgresql://db/clinic --query patients -s schema.toml "SELECT COUNT(*) FROM t"
 
     Every aggregate comes with an estimate, which assumes that values inside a group are spread
-    evenly, and with bounds lo and hi, between which the truth lies whatever the values are.
+    evenly, and with bounds lo and hi, between which the truth lies whatever the values are. A value
+    that no row can have, perhaps a typing error, is noted on standard error.
     """
-    print_result(_source(source, schema_path, missing).query(sql), form)
+    reading["query"] = reading.pop("table_query")
+    asked = _source(source, schema_path, reading)
+    print_result(asked.query(sql), form)
+    for sentence in unseen(asked, sql):
+        # beside the answer, which may be piped on
+        click.echo(f"sfumato: note: {sentence}", err=True)
 
 
-def _source(source: str, schema_path: str | None, missing: tuple[str, ...]) -> Askable:
+def _source(source: str, schema_path: str | None, reading: dict[str, Any]) -> Askable:
     if schema_path is not None:
-        return read(source, read_schema(schema_path), missing=missing)
+        return read(source, read_schema(schema_path), **reading)
+    given = next((name for name, value in reading.items() if value), None)
+    if given is not None:
+        raise click.UsageError(f"--{given} is for a table: add its schema, -s FILE")
     if Path(source).is_file():
         raise click.UsageError(f"{source} is a file: name a release folder, or add -s SCHEMA")
     return load(source)

@@ -6,6 +6,7 @@ return.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rich.text import Text
 
 from sfumato.cli import show
 from sfumato.errors import MissingExtra
+from sfumato.io.owner_state import VARIABLE as STATE
 from sfumato_experiments.figure import Figure
 from sfumato_experiments.paper import Options, Paper, find_paper, papers
 from sfumato_experiments.parts import chosen
@@ -74,6 +76,7 @@ def reproduce(
 
     After each figure come the paper's claims, and whether our curves show them.
     """
+    os.environ[STATE] = ""  # what experiments publish is nobody's to remember
     found = find_paper(paper)
     wanted = chosen(found, numbers)
     folder = output or Path("reproduced") / paper

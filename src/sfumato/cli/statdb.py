@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from sfumato.cli import show
+from sfumato.cli.reading import first_line
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.statdb_admin import log, token
 from sfumato.cli.statdb_serve import serve
@@ -85,6 +86,7 @@ for command in (serve, token, log):
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
+@first_line
 @click.option("--seed", type=int, help="Repeatable; keep it secret, it tells everything.")
 def create(
     source: str,
@@ -92,6 +94,8 @@ def create(
     output: str,
     query: str | None,
     missing: tuple[str, ...],
+    names: list[str] | None,
+    header: bool | None,
     **options: Any,
 ) -> None:
     """Make a database of SOURCE (a file or a database URL) in a new folder.
@@ -100,7 +104,8 @@ def create(
     can be given again. It is made for its owner only, and never replaced.
     """
     require_absent(output)
-    table = read(source, read_schema(schema_path), query=query, missing=missing)
+    schema = read_schema(schema_path)
+    table = read(source, schema, query=query, missing=missing, names=names, header=header)
     made = StatDB.create(output, table, **options)
     page = show.console()
     rows = show.bold(f"{made.engine.n_rows:,}")
@@ -171,6 +176,7 @@ def info(folder: str, as_json: bool) -> None:
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
+@first_line
 @click.option(
     "--accept-exposure",
     is_flag=True,
@@ -181,8 +187,8 @@ def apply(
     folder: str,
     insert: str | None,
     delete: str | None,
-    missing: tuple[str, ...],
     accept_exposure: bool,
+    **reading: Any,
 ) -> None:
     """Insert and delete rows of the database in FOLDER, all of them or none.
 
@@ -204,8 +210,8 @@ def apply(
         raise click.UsageError("say what to change: --insert FILE, --delete FILE")
     database = StatDB.open(folder)
     done = database.apply(
-        _rows(database, insert, missing),
-        _rows(database, delete, missing),
+        _rows(database, insert, reading),
+        _rows(database, delete, reading),
         accept_exposure=accept_exposure,
     )
     page = show.console()
@@ -224,7 +230,7 @@ def apply(
         )
 
 
-def _rows(database: StatDB, source: str | None, missing: tuple[str, ...]) -> Microdata | None:
+def _rows(database: StatDB, source: str | None, reading: dict[str, Any]) -> Microdata | None:
     """Rows under the database's schema; identifiers need not be there, and bins are numbers."""
     if source is None:
         return None
@@ -234,4 +240,4 @@ def _rows(database: StatDB, source: str | None, missing: tuple[str, ...]) -> Mic
         sensitive=schema.sensitive,
         kinds={name: one.kind for name, one in schema.declarations.items() if one.kind},
     )
-    return read(source, asked, missing=missing)
+    return read(source, asked, **reading)

@@ -14,6 +14,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Flags: TypeAlias = NDArray[np.bool_]
 Words: TypeAlias = NDArray[np.uint64]
 HalfWords: TypeAlias = NDArray[np.uint32]
+Bytes: TypeAlias = NDArray[np.uint8]
 
 # A whole number inside a kernel: Python's when it starts, NumPy's once it comes out of an array.
 Whole: TypeAlias = int | np.int64

@@ -9,42 +9,89 @@ import itertools
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.errors import DataError
+from sfumato.io.csv_headers import SAMPLE_ROWS, FirstLine, places_of, require_header
 from sfumato.io.opened import Opened, one_line
 from sfumato.io.text_types import typed
 
 DELIMITERS = (",", ";", "\t", "|")
 
 
-def open_csv(path: Path, missing: Collection[str] = ()) -> Opened:
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where things are in a file: blank lines before the first, and the places of the columns."""
+
+    skipped: int
+    delimiter: str
+    cells: tuple[str, ...]
+    places: dict[str, int]
+    first: FirstLine
+
+    def reading(self, **more: Any) -> pyarrow.csv.ReadOptions:
+        """Arrow's options: columns are called by their places, which are never given twice."""
+        return pyarrow.csv.ReadOptions(
+            column_names=[str(place) for place in range(len(self.cells))],
+            skip_rows=self.skipped,
+            skip_rows_after_names=0 if self.first.is_row else 1,
+            **more,
+        )
+
+    def converting(self, columns: Sequence[str]) -> pyarrow.csv.ConvertOptions:
+        """Arrow's options: the raw texts of the columns. Types are ours to decide."""
+        places = [str(self.places[name]) for name in columns]
+        return pyarrow.csv.ConvertOptions(
+            include_columns=places,
+            column_types=dict.fromkeys(places, pa.dictionary(pa.int32(), pa.string())),
+            null_values=[],
+            strings_can_be_null=False,
+        )
+
+
+_SILENT = FirstLine()
+
+
+def open_csv(path: Path, missing: Collection[str] = (), first: FirstLine = _SILENT) -> Opened:
     """The names in the header line; rows are read when they are asked for."""
     with _explained(path):
-        skipped, delimiter, header = _header(path)
-        has_rows = _has_rows(path)
-    plain = [name.strip() for name in header]
+        layout = layout_of(path, first)
+        if first.silent:
+            _require_header(path, layout)
+        has_rows = first.is_row or _has_rows(path)
 
     def load(columns: Sequence[str]) -> pa.Table:
-        wanted = [header[plain.index(name)] for name in columns]
         if not has_rows:
             # Arrow takes a header without a line break for no file at all
             return pa.table({name: pa.array([], pa.string()) for name in columns})
         with _explained(path):
-            # a line with nothing in it is a row of a table with a single column
-            blank_rows = len(header) == 1
-            texts = _texts(path, delimiter, wanted, skipped if blank_rows else None)
+            texts = _texts(path, layout, columns)
         return pa.table([typed(column, missing) for column in texts.columns], names=list(columns))
 
-    return Opened(str(path), tuple(plain), load)
+    return Opened(str(path), tuple(layout.places), load)
 
 
-def _header(path: Path) -> tuple[int, str, list[str]]:
-    """How many blank lines come first, the delimiter, and the names."""
+def layout_of(path: Path, first: FirstLine = _SILENT) -> Layout:
+    """How a file is laid out, told by its first line and what is said about it."""
+    skipped, delimiter, cells = _first_line(path)
+    places = places_of(str(path), first, cells)
+    return Layout(skipped, delimiter, tuple(cells), places, first)
+
+
+def _require_header(path: Path, layout: Layout) -> None:
+    with _lines(path) as lines:
+        rows = csv.reader(itertools.islice(lines, layout.skipped, None), delimiter=layout.delimiter)
+        next(rows)
+        require_header(str(path), layout.cells, itertools.islice(rows, SAMPLE_ROWS))
+
+
+def _first_line(path: Path) -> tuple[int, str, list[str]]:
+    """How many blank lines come first, the delimiter, and the cells of the first line."""
     with _lines(path) as lines:
         skipped, first = next(((i, line) for i, line in enumerate(lines) if line.strip()), (0, ""))
         if not first:
@@ -69,27 +116,20 @@ def _delimiter(line: str) -> str:
     return max(DELIMITERS, key=unquoted.count)
 
 
-def _texts(
-    path: Path, delimiter: str, columns: Sequence[str], blank_rows_after: int | None
-) -> pa.Table:
-    """The raw texts of the columns. Types are ours to decide, so Arrow must not guess them."""
-    text = pa.dictionary(pa.int32(), pa.string())
+def _texts(path: Path, layout: Layout, columns: Sequence[str]) -> pa.Table:
+    """The raw texts of the columns."""
     with pa.input_stream(str(path), compression="gzip" if _is_gzip(path) else None) as stream:
         return pyarrow.csv.read_csv(
             stream,
-            read_options=pyarrow.csv.ReadOptions(skip_rows=blank_rows_after or 0),
+            read_options=layout.reading(),
             parse_options=pyarrow.csv.ParseOptions(
-                delimiter=delimiter,
+                delimiter=layout.delimiter,
                 # values with line breaks would otherwise be cut where two blocks meet
                 newlines_in_values=True,
-                ignore_empty_lines=blank_rows_after is None,
+                # a line with nothing in it is a row of a table with a single column
+                ignore_empty_lines=len(layout.cells) > 1,
             ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=columns,
-                column_types=dict.fromkeys(columns, text),
-                null_values=[],
-                strings_can_be_null=False,
-            ),
+            convert_options=layout.converting(columns),
         )
 
 
@@ -128,15 +168,15 @@ def _explained(path: Path) -> Iterator[None]:
 def _ragged(path: Path) -> str | None:
     """The first row whose number of values is not that of the header."""
     with _explained(path), _lines(path) as lines:
-        _, delimiter, header = _header(path)
+        _, delimiter, header = _first_line(path)
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         line = 1
         try:
             for row in rows:
                 if row and len(row) != len(header):
                     return (
-                        f"{path}, line {line}: {len(row)} values, but the header has "
-                        f"{len(header)} names; quote values that contain {delimiter!r}"
+                        f"{path}, line {line}: {len(row)} values, but the first line has "
+                        f"{len(header)}; quote values that contain {delimiter!r}"
                     )
                 line = rows.line_num + 1
         except csv.Error as error:

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_files import open_csv
+from sfumato.io.csv_headers import FirstLine
 from sfumato.io.hints import did_you_mean
 from sfumato.io.opened import Opened, reading
 
@@ -37,13 +38,18 @@ _MAGIC = (
 )
 
 
-def open_file(path: Path, missing: Collection[str] = ()) -> Opened:
-    """The table in a CSV, Parquet or Arrow file."""
+def open_file(path: Path, missing: Collection[str] = (), first: FirstLine | None = None) -> Opened:
+    """The table in a CSV, Parquet or Arrow file; ``first`` is said about the line of a CSV file."""
     name = path.name.lower()
     require_file(path)
     if name.endswith(CSV):
         _require_text(path)
-        return open_csv(path, missing)
+        return open_csv(path, missing, first or FirstLine())
+    if first is not None and first.names is not None:
+        raise ParameterError(
+            f"names are for CSV files without a header; {path} has names of its own",
+            parameter="names",
+        )
     if name.endswith(PARQUET):
         _require_magic(path, "Parquet", b"PAR1")
         return _open_parquet(path)

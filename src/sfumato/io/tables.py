@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from sfumato.core.microdata import Microdata, require_columns, require_identifier
 from sfumato.core.schema import Schema
-from sfumato.errors import DataError, SchemaError
+from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.io.csv_headers import FirstLine
 from sfumato.io.databases import is_url, open_database
 from sfumato.io.files import as_dataset, open_file
 from sfumato.io.hints import did_you_mean
@@ -28,18 +29,26 @@ def read(
     *,
     query: str | None = None,
     missing: str | Collection[str] = (),
+    names: Sequence[str] | None = None,
+    header: bool | None = None,
     id: str | None = None,
 ) -> Microdata:
     """Read and encode the columns that the schema names.
 
     ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
     in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
+
+    A CSV file starts with the names of its columns. A first line that looks like a row is refused:
+    ``header=True`` says that it is the header all the same, ``names`` are the columns of a file
+    that has none; both together replace the names.
+
     Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
     are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
     is kept beside the table when it is named, to be joined on by ``publish_join``.
     """
     require_identifier(id, schema)
-    with _opened(source, query, _markers(missing)) as opened:
+    first = FirstLine.said(names, header)
+    with _opened(source, query, _markers(missing), first) as opened:
         require_columns(opened.names, schema)
         kept = [*schema.quasi, *schema.sensitive, *schema.insensitive]
         compared = [*schema.quasi, *schema.sensitive]
@@ -60,6 +69,8 @@ def read_table(
     columns: Sequence[str] | None = None,
     query: str | None = None,
     missing: str | Collection[str] = (),
+    names: Sequence[str] | None = None,
+    header: bool | None = None,
     trim: bool = False,
     empty: bool = False,
 ) -> pa.Table:
@@ -68,7 +79,8 @@ def read_table(
     With ``trim`` blanks around texts are dropped, as ``read`` does where values are compared. A
     table without rows is an error unless it may be ``empty``.
     """
-    with _opened(source, query, _markers(missing)) as opened:
+    first = FirstLine.said(names, header)
+    with _opened(source, query, _markers(missing), first) as opened:
         wanted = opened.names if columns is None else columns
         for name in wanted:
             _require_name(name, opened)
@@ -76,13 +88,15 @@ def read_table(
 
 
 def _opened(
-    source: Source, query: str | None, missing: Collection[str]
+    source: Source, query: str | None, missing: Collection[str], first: FirstLine
 ) -> AbstractContextManager[Opened]:
-    if isinstance(source, str) and is_url(source):
-        return open_database(source, query)
-    if isinstance(source, str | Path):
-        opened = open_file(Path(source), missing)
+    if isinstance(source, Path) or (isinstance(source, str) and not is_url(source)):
+        opened = open_file(Path(source), missing, first)
         return nullcontext(opened) if query is None else _queried_file(source, opened, query)
+    if first.names is not None:
+        raise ParameterError("names are for CSV files without a header", parameter="names")
+    if isinstance(source, str):
+        return open_database(source, query)
     opened = _open_arrow(source)
     return nullcontext(opened) if query is None else _queried(opened, query)
 

@@ -31,6 +31,7 @@ from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.files import FileFormat, Files, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.remembering import remembered
 
 GROUP, COUNT = "group_id", "count"
 _JOINED_ROWS = 65_536
@@ -68,6 +69,7 @@ class AnatomizedTables(Askable):
         """What was lost."""
         return self.manifest.metrics
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:

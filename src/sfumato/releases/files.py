@@ -89,8 +89,8 @@ class Files:
     def _read(self, stem: str) -> Iterator[pa.Table]:
         for path in self.paths(stem)[:1]:
             with reading(str(path)):
-                read = _parquet if path.suffix == ".parquet" else _csv
-                yield from (_typed(piece, self.manifest) for piece in read(path))
+                read = _parquet if path.suffix == ".parquet" else _texts
+                yield from (_typed(piece, self.manifest, path) for piece in read(path))
             return
         raise ReleaseError(f"{self.folder} has no {stem}.parquet or {stem}.csv", path=self.folder)
 
@@ -114,7 +114,7 @@ def stem_of(prefix: str, name: str) -> str:
     return f"{prefix}_{name}"
 
 
-def _csv(path: Path) -> Iterator[pa.Table]:
+def _texts(path: Path) -> Iterator[pa.Table]:
     """The texts of a file."""
     # an empty line is a row of a table with one column
     parsing = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
@@ -132,14 +132,25 @@ def _csv(path: Path) -> Iterator[pa.Table]:
     )
 
 
-def _typed(table: pa.Table, manifest: Manifest) -> pa.Table:
-    """The columns in their stated types: texts of CSV, and what Parquet knows by another type."""
-    stated = dict(manifest.types)
+def _typed(table: pa.Table, manifest: Manifest, path: Path) -> pa.Table:
+    """The columns in their stated types: texts of CSV, and what Parquet knows by another type.
+
+    A text in Parquet where something else is stated is a flaw, to be found, and stays.
+    """
+    if path.suffix == ".parquet":
+        kept = {name for name in table.column_names if _is_text(table.schema, name)}
+        stated = {name: kind for name, kind in manifest.types if name not in kept}
+    else:
+        stated = dict(manifest.types)
     columns = [
         _in_type(name, column, type_of(stated.get(name, "")))
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.table(columns, names=table.column_names)
+
+
+def _is_text(fields: pa.Schema, name: str) -> bool:
+    return any(pa.types.is_string(fields.types[at]) for at in fields.get_all_field_indices(name))
 
 
 def _in_type(name: str, column: pa.ChunkedArray, stated: pa.DataType | None) -> pa.ChunkedArray:

@@ -29,6 +29,7 @@ from sfumato.releases.columns import Columns, Labels, columns_of, side_for
 from sfumato.releases.compact import compact, number_lines
 from sfumato.releases.files import PIECE, FileFormat, Files, Pieces, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.remembering import remembered
 
 STEM = "generalized"
 
@@ -62,6 +63,7 @@ class GeneralizedTable(Askable):
         """All published columns, one line per person."""
         return self._slice(0, len(self.group_of_row))
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:

@@ -29,6 +29,7 @@ from sfumato.releases.columns import Columns, Labels, columns_of
 from sfumato.releases.compact import compact
 from sfumato.releases.files import FileFormat, Files, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.remembering import remembered
 
 STEM, SI_STEM = "joined", "sensitive_groups"
 SENSITIVE_GROUP, COUNT = "sensitive_group", "count"
@@ -118,6 +119,7 @@ class JoinRelease(Askable):
         """What was lost, over all published lines."""
         return self.manifest.metrics
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:

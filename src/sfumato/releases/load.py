@@ -12,6 +12,7 @@ from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.joined import JoinRelease
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
+from sfumato.releases.remembering import made_from
 from sfumato.releases.stated import read_manifest
 
 Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
@@ -40,4 +41,6 @@ def read_release(files: Files) -> Release:
             f"{files.folder} is a release of kind {kind!r}, which this sfumato does not know",
             path=files.folder,
         )
-    return _KINDS[kind].read(files)
+    release = _KINDS[kind].read(files)
+    made_from(release, files.folder.resolve())
+    return release

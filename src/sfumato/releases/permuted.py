@@ -31,6 +31,7 @@ from sfumato.core.schema import Role
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables, anatomized_tables
 from sfumato.releases.files import FileFormat, Files, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, encoded
+from sfumato.releases.remembering import remembered
 
 STEM = "permuted"
 
@@ -68,6 +69,7 @@ class PermutedTable(Askable):
             replace(self.manifest, kind=AnatomizedTables.kind),
         )
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:

@@ -42,6 +42,7 @@ from sfumato.errors import Infeasible, ParameterError, SchemaError
 from sfumato.releases.figures import rounded
 from sfumato.releases.files import FileFormat, Files, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.remembering import remembered
 
 STEM, DOMAIN = "perturbed", "domain"
 MODEL = "perturbation"
@@ -112,6 +113,7 @@ class PerturbedTable(Askable):
                 return Retention(float(stated["p"]), self.domains[name].num_rows)
         raise SchemaError(f"release.json does not say how {name!r} is perturbed", column=name)
 
+    @remembered
     def write(
         self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
     ) -> Path:

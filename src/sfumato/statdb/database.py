@@ -11,11 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.core.answer import Answer, CountAnswers, Result
+from sfumato.core.fingerprint import fingerprint
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.errors import SfumatoWarning, StoreError
+from sfumato.releases.remembering import DATABASE, noting_rows
 from sfumato.statdb.arrivals import no_rows
 from sfumato.statdb.engine import Engine, Framework
 from sfumato.statdb.first_version import First
@@ -79,7 +81,8 @@ class StatDB:
             table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
         )
         _warn_of_shown_domains(engine)
-        create_store(path, _contents(engine, counterfeits=0, waiting=None))
+        with noting_rows(path, DATABASE, lambda state: [fingerprint(table, state.key())]):
+            create_store(path, _contents(engine, counterfeits=0, waiting=None))
         return cls.open(path)
 
     @classmethod

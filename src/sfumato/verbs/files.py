@@ -8,10 +8,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
-from sfumato.algorithms.streaming.divide import divide_file, needs_streaming
+from sfumato.algorithms.streaming.divide import DividedFile, divide_file, needs_streaming
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.errors import ParameterError
+from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
 from sfumato.io.tables import Source, read
 from sfumato.models.base import Model
@@ -22,8 +23,10 @@ from sfumato.releases.files import FileFormat
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.load import Release
 from sfumato.releases.manifest import Manifest
+from sfumato.releases.remembering import noting_rows
 from sfumato.verbs.promises import Form
 from sfumato.verbs.releasing import publish
+from sfumato.verbs.streamed_rows import StreamedRows
 
 Engine: TypeAlias = Literal["auto", "memory", "stream"]
 
@@ -42,12 +45,14 @@ def publish_file(
     format: FileFormat = "parquet",
     query: str | None = None,
     missing: str | Collection[str] = (),
+    names: Sequence[str] | None = None,
+    header: bool | None = None,
     force: bool = False,
     seed: int | None = None,
     memory_limit: int | None = None,
     progress: Stages | None = None,
 ) -> Manifest:
-    """Read a table, publish it and write the release folder; see ``publish``.
+    """Read a table, publish it and write the release folder; see ``read`` and ``publish``.
 
     Anatomize can do so with a file that does not fit into memory. ``engine`` "auto" streams when
     the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in bytes, half of
@@ -70,20 +75,22 @@ def publish_file(
             parameter="engine",
         )
     if engine == "stream" or (engine == "auto" and streams and needs_streaming(source, schema)):
-        randomness = Randomness(seed)
-        return write_divided(
-            output,
-            schema,
-            lambda scratch: divide_file(
+        randomness, rows = Randomness(seed), StreamedRows(schema)
+        first = FirstLine.said(names, header)
+
+        def divide(scratch: Path) -> DividedFile:
+            divided = divide_file(
                 source, schema, model, scratch, randomness,
-                missing=missing, memory_limit=memory_limit, progress=tell,
-            ),
-            describe(algorithm),
-            randomness,
-            force=force,
-        )  # fmt: skip
+                missing=missing, first=first, memory_limit=memory_limit, progress=tell,
+            )  # fmt: skip
+            return rows.watching(divided)
+
+        with noting_rows(output, AnatomizedTables.kind, rows.fingerprints):
+            return write_divided(
+                output, schema, divide, describe(algorithm), randomness, force=force
+            )
     tell("reading", 0.0)
-    table = read(source, schema, query=query, missing=missing)
+    table = read(source, schema, query=query, missing=missing, names=names, header=header)
     boxes: dict[str, Any] = {"labels": labels, "means": means}
     release: Release = publish(
         table,

@@ -39,6 +39,7 @@ from sfumato.releases.joined import (
     sensitive_tables,
 )
 from sfumato.releases.manifest import Manifest, PublishedColumn
+from sfumato.releases.remembering import made_from
 from sfumato.verbs.promises import (
     require_kept,
     require_spelling,
@@ -57,6 +58,7 @@ def publish_join(
     source: str | None = None,
     labels: Labels | None = None,
     missing: str | Collection[str] = (),
+    header: bool | None = None,
     seed: int | None = None,
     progress: Stages | None = None,
 ) -> JoinRelease:
@@ -67,7 +69,8 @@ def publish_join(
     they differ from the table's. ``method`` is Direct or Refinement over an algorithm; the model
     is KJoinAnonymity, for Refinement also with models of the sensitive values. ``source`` says in
     release.json where the external table is from: by default a file's name and checksum.
-    ``missing`` are texts that stand for a missing value in the external table.
+    ``missing`` are texts that stand for a missing value in the external table, and ``header`` is
+    about its first line, if it is a CSV file; see ``read``.
 
     External rows must be real people: with invented ones among them, whoever invented them can
     tell who is in the table.
@@ -79,7 +82,8 @@ def publish_join(
     k, others = _split(model)
     require_spelling(table)
     tell("reading", 0.0)
-    joined = join(table, read_table(external, missing=missing, trim=True, empty=True), columns)
+    listed = read_table(external, missing=missing, header=header, trim=True, empty=True)
+    joined = join(table, listed, columns)
     _warn(joined.matching)
     randomness = Randomness(seed)
     found = method.partition(
@@ -98,7 +102,9 @@ def publish_join(
         )
     tell("building tables", 0.0)
     provenance = _provenance(external, source, joined, columns or {})
-    return _build(joined, method, k, others, found, shown, provenance, randomness)
+    release = _build(joined, method, k, others, found, shown, provenance, randomness)
+    made_from(release, table)
+    return release
 
 
 def _build(

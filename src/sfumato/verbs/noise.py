@@ -17,6 +17,7 @@ from sfumato.releases.perturbed import (
     perturbed_figures,
     perturbed_tables,
 )
+from sfumato.releases.remembering import made_from
 from sfumato.verbs.promises import require_spelling
 
 _NEARLY = 0.9
@@ -55,7 +56,9 @@ def perturb(
         groups=table.n_rows,
         metrics=perturbed_figures(kept),
     ).of_tables(columns, shown)
-    return PerturbedTable(shown, domains, manifest)
+    release = PerturbedTable(shown, domains, manifest)
+    made_from(release, table)
+    return release
 
 
 def _warn_of_kept(n_rows: int, kept: Mapping[str, Retention]) -> None:

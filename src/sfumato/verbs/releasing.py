@@ -28,6 +28,7 @@ from sfumato.releases.generalized import (
 from sfumato.releases.load import Release
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.permuted import PermutedTable, permuted_table
+from sfumato.releases.remembering import made_from
 from sfumato.verbs.promises import (
     Form,
     require_form,
@@ -113,6 +114,21 @@ def publish(
     whoever knows it can undo the published order; without one, chance comes from the operating
     system. ``progress`` hears the stage and the share of it that is done.
     """
+    release = _release(table, algorithm, model, form, labels, means, seed, progress)
+    made_from(release, table)
+    return release
+
+
+def _release(
+    table: Microdata,
+    algorithm: Partitioner,
+    model: Model,
+    form: Form | None,
+    labels: Labels | None,
+    means: bool | Sequence[str],
+    seed: int | None,
+    progress: Stages | None,
+) -> Release:
     shape: str = form if form is not None else algorithm.form
     shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
     qids: Sequence[Sequence[str]] = getattr(algorithm, "qids", ())

@@ -248,6 +248,27 @@ def test_a_missing_value_in_a_set_written_as_csv(tmp_path: Path) -> None:
     assert belief(release, {"w": None}).probabilities == {"x": 0.5, "y": 0.5}
 
 
+def test_values_with_a_comma_are_found_in_csv_files(tmp_path: Path) -> None:
+    jobs = ["nurse, night", "nurse", "cook", "night"] * 6
+    table = microdata({"job": jobs, "s": list("xyzw") * 6}, sensitive=["s"])
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(12), labels="sets")
+    again = sf.load(release.write(tmp_path / "csv", format="csv"))
+    person = {"job": "nurse, night"}
+    assert belief(again, person) == belief(release, person)
+    assert belief(again, person).rows >= 12
+
+
+def test_an_old_csv_file_without_quotes_is_still_read(tmp_path: Path) -> None:
+    table = microdata({"job": list("abcd") * 6, "s": list("xyzw") * 6}, sensitive=["s"])
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(12), labels="sets")
+    release.write(tmp_path / "csv", format="csv")
+    text = (tmp_path / "csv" / "generalized.csv").read_text()
+    (tmp_path / "csv" / "generalized.csv").write_text(text.replace("{a,", "{missing,"))
+    again = sf.load(tmp_path / "csv")
+    assert belief(again, {"job": None}) == belief(release, {"job": "a"})
+    assert belief(again, {"job": "b"}) == belief(release, {"job": "b"})
+
+
 def test_rows_by_partition_and_from_the_release_agree() -> None:
     table = people(200)
     groups = partition([row // 20 for row in range(200)])
@@ -269,6 +290,7 @@ def test_summary_figures() -> None:
     stated = found.to_dict()
     assert stated["rows"] == 6
     assert stated["largest"] == found.largest == 0.5
+    assert stated["at_largest"] == found.at_largest == 4
     assert stated["mean"] == pytest.approx((0.5 * 4 + 0.25 * 2) / 6)
     assert stated["quantiles"]["0.5"] == 0.5
     assert stated["at_bound"] is None  # nothing like l-diversity is promised
@@ -298,9 +320,48 @@ def test_chances_must_be_chances(chances: list[float]) -> None:
 def test_an_incomplete_list_does_not_divide_by_nobody() -> None:
     table = people()
     release = publish(table, "ranges")
-    elsewhere = pa.table({"age": [500], "zip": [500], "town": ["Rome"]})
+    elsewhere = pa.table(
+        {"age": [500, 30, 500], "zip": [1, 500, 500], "town": ["Rome", "Rome", "Ulm"]}
+    )
     found = belief(release, persons(table)[0], external=elsewhere)
     assert (found.present, found.listed) == (1.0, 0)
+
+
+@pytest.mark.parametrize("form", ["anatomized", "ranges", "sets"])
+def test_a_list_that_writes_values_in_another_way_is_refused(form: str) -> None:
+    table = people()
+    release = publish(table, form)
+    listed = pa.table({"age": [30], "zip": [1], "town": ["ulm"]})
+    for refuse in (
+        lambda: belief(release, persons(table)[0], external=listed),
+        lambda: individual_breach(release, table, external=listed),
+    ):
+        with pytest.raises(DataError, match=r"'town' on the external list .*Bonn, Jena") as caught:
+            refuse()
+        assert caught.value.source == "town"
+    blank = pa.table({"age": [30], "zip": [1], "town": pa.array([None], pa.string())})
+    assert belief(release, persons(table)[0], external=blank).present == 1.0
+
+
+@pytest.mark.parametrize("form", ["anatomized", "ranges", "sets"])
+def test_a_word_that_occurs_nowhere_is_no_reassurance(form: str) -> None:
+    release = publish(people(), form)
+    assert "occurs nowhere in the release; did you mean 'Bonn'?" in bad(release, {"town": "Bon"})
+    assert "did you mean 'Bonn'?" in bad(release, {"age": 1000, "town": "bonn"})
+    assert "it shows Bonn, Jena, Kiel, Ulm" in bad(release, {"town": "Rome"})
+    with pytest.raises(ParameterError, match="did you mean 'Ulm'"):
+        uncertain_belief(release, [({"town": "Ulm"}, 0.5), ({"town": "Ulmm"}, 0.5)])
+    found = belief(release, {"town": "Ulm", "age": 1000})
+    assert (found.rows, found.unseen) == (0, ("age",))
+    assert found.to_dict()["unseen"] == ["age"]
+    assert belief(release, {"town": "Ulm", "age": None}).rows == 0
+
+
+def test_values_that_occur_but_not_together_are_nobody() -> None:
+    table = microdata({"a": list("xxyy"), "b": list("uuvv"), "s": list("1212")}, sensitive=["s"])
+    release = publish(table, "anatomized")
+    found = belief(release, {"a": "x", "b": "v"})
+    assert (found.rows, found.unseen) == (0, ())
 
 
 def test_values_are_read_as_the_column_has_them() -> None:
@@ -363,9 +424,38 @@ def test_a_true_table_that_does_not_belong(patients: sf.Microdata) -> None:
         {"age": [999, 30], "zip": [1, 1], "town": ["Ulm", "Ulm"], "ill": ["flu", "plague"]},
         sensitive=["ill"],
     )
-    found = individual_breach(release, strangers)
-    assert found.probabilities.tolist() == [0.0, 0.0]
-    assert found.unmatched == 1
+    with pytest.raises(DataError, match=r"made of 600 rows and the table has 2; .*--query"):
+        individual_breach(release, strangers)
+
+
+@pytest.mark.parametrize("form", ["anatomized", "ranges"])
+def test_a_table_that_dilutes_the_breach_is_refused(form: str) -> None:
+    table = people()
+    release = publish(table, form)
+    rows = {n: a.decode(table.codes[n]).to_pylist() for n, a in table.attributes.items()}
+    worse = microdata({**rows, "ill": [*rows["ill"][:-1], "plague"]}, sensitive=["ill"])
+    with pytest.raises(DataError, match="other counts than the table has"):
+        individual_breach(release, worse)
+    flu = rows["ill"].index("flu")
+    moved = [*rows["ill"]]
+    moved[flu] = "cold"
+    with pytest.raises(DataError, match="other counts"):
+        individual_breach(release, microdata({**rows, "ill": moved}, sensitive=["ill"]))
+    away = microdata({**rows, "age": [1000, *rows["age"][1:]]}, sensitive=["ill"])
+    with pytest.raises(DataError, match="1 rows of the true table fit no published row"):
+        individual_breach(release, away)
+
+
+def test_rows_that_were_left_out_may_fit_nothing() -> None:
+    towns = sf.Taxonomy.from_nested({"*": {"west": ["a", "b"], "east": ["c"]}})
+    table = microdata(
+        {"town": ["a"] * 10 + ["b"] * 10 + ["c"], "s": (list("xy") * 11)[:21]},
+        sensitive=["s"],
+        taxonomies={"town": towns},
+    )
+    release = sf.publish(table, sf.FullDomain(suppress=0.1), sf.KAnonymity(5))
+    found = individual_breach(release, table)
+    assert release.manifest.suppressed == found.unmatched == 1
 
 
 def test_a_tampered_release_is_refused() -> None:

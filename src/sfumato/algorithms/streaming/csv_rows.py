@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.errors import DataError
-from sfumato.io.csv_files import _explained, _header, _is_gzip
+from sfumato.io.csv_files import _explained, _is_gzip, layout_of
+from sfumato.io.csv_headers import FirstLine
 from sfumato.io.text_types import _TYPES, NULL_MARKERS, _absent, _all_match, _told_apart
 
 _BLOCK_BYTES = 2**22
@@ -23,11 +24,11 @@ _MINUS_0 = r"-0+(\.0+)?"
 
 
 def csv_types(
-    files: Sequence[Path], columns: Sequence[str], missing: Collection[str]
+    files: Sequence[Path], columns: Sequence[str], missing: Collection[str], first: FirstLine
 ) -> dict[str, pa.DataType]:
     """The type that all texts of a column have."""
     guesses = {name: _Guess(name) for name in columns}
-    for table in _texts(files, columns):
+    for table in _texts(files, columns, first):
         for name in columns:
             for chunk in table.column(name).chunks:
                 guesses[name].see(_trimmed(chunk, missing))
@@ -39,9 +40,10 @@ def scan_csv(
     columns: Sequence[str],
     kinds: dict[str, pa.DataType],
     missing: Collection[str],
+    first: FirstLine,
 ) -> Iterator[pa.Table]:
     """The rows, with the types that csv_types has found."""
-    for table in _texts(files, columns):
+    for table in _texts(files, columns, first):
         typed = [_as_type(table.column(name), kinds[name], missing) for name in columns]
         yield pa.table(typed, names=list(columns))
 
@@ -165,31 +167,21 @@ def _trimmed(chunk: pa.DictionaryArray, missing: Collection[str]) -> pa.Array:
     return _absent(pc.utf8_trim_whitespace(chunk.dictionary), ["", *missing])
 
 
-def _texts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[pa.Table]:
+def _texts(files: Sequence[Path], columns: Sequence[str], first: FirstLine) -> Iterator[pa.Table]:
     """The raw texts of the columns, as dictionaries: each text is then looked at once a batch."""
-    text = pa.dictionary(pa.int32(), pa.string())
     for file in files:
         with _explained(file):
-            *_, delimiter, header = _header(file)
-            plain = [name.strip() for name in header]
-            wanted = [header[plain.index(name)] for name in columns]
+            layout = layout_of(file, first)
             compression = "gzip" if _is_gzip(file) else None
             with (
                 pa.input_stream(str(file), compression=compression) as stream,
                 pyarrow.csv.open_csv(
                     stream,
-                    read_options=pyarrow.csv.ReadOptions(
-                        block_size=_BLOCK_BYTES, use_threads=False
-                    ),
+                    read_options=layout.reading(block_size=_BLOCK_BYTES, use_threads=False),
                     parse_options=pyarrow.csv.ParseOptions(
-                        delimiter=delimiter, newlines_in_values=True
+                        delimiter=layout.delimiter, newlines_in_values=True
                     ),
-                    convert_options=pyarrow.csv.ConvertOptions(
-                        include_columns=wanted,
-                        column_types=dict.fromkeys(wanted, text),
-                        null_values=[],
-                        strings_can_be_null=False,
-                    ),
+                    convert_options=layout.converting(columns),
                 ) as batches,
             ):
                 for batch in batches:

@@ -60,6 +60,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.spelling import require_one_spelling
 from sfumato.errors import DataError, ParameterError, PromiseBroken
+from sfumato.io.csv_headers import FirstLine
 from sfumato.models.base import Model
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement, requirements
@@ -106,18 +107,20 @@ def divide_file(
     randomness: Randomness,
     *,
     missing: str | Collection[str] = (),
+    first: FirstLine | None = None,
     memory_limit: int | None = None,
     progress: Stages | None = None,
 ) -> DividedFile:
     """Divide the rows of a Parquet or CSV file (or of a pattern's files) into l-diverse groups.
 
+    ``first`` says what the first line of CSV files is, if it is not obvious.
     ``scratch`` is a folder for what does not fit into memory; it is the caller's to remove.
     ``memory_limit`` is in bytes, half of what is available by default.
     """
     need = _require_streamable(schema, model)
     limit = _require_limit(memory_limit)
     tell = progress or silent
-    rows = open_rows(source, schema, (missing,) if isinstance(missing, str) else missing)
+    rows = open_rows(source, schema, (missing,) if isinstance(missing, str) else missing, first)
     (sensitive,) = schema.sensitive
     require_discrete(rows.attribute(sensitive)[0])
     tell("counting values", 0.0)

@@ -21,6 +21,7 @@ from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
 from sfumato.core.spelling import folded
 from sfumato.errors import DataError, ParameterError
+from sfumato.io.csv_headers import FirstLine
 from sfumato.io.files import CSV, PARQUET, open_file
 from sfumato.io.opened import reading
 from sfumato.io.plain import plain_table, without_markers
@@ -71,20 +72,26 @@ class Rows:
         return folded(column) if pa.types.is_string(kind) else column
 
 
-def open_rows(source: str | Path, schema: Schema, missing: Collection[str] = ()) -> Rows:
+def open_rows(
+    source: str | Path,
+    schema: Schema,
+    missing: Collection[str] = (),
+    first: FirstLine | None = None,
+) -> Rows:
     """A Parquet or CSV file, or all files that a pattern such as ``part-*.parquet`` names."""
+    first = first or FirstLine()
     _require_no_bins(schema)
     files = _files(source)
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
     for file in files:
-        require_columns(open_file(file).names, schema)
+        require_columns(open_file(file, first=first).names, schema)
     if all(file.name.lower().endswith(PARQUET) for file in files):
         raw, kinds = _parquet(files, columns, missing)
     elif all(file.name.lower().endswith(CSV) for file in files):
-        kinds = csv_types(files, columns, missing)
+        kinds = csv_types(files, columns, missing, first)
 
         def raw(wanted: Sequence[str]) -> Iterator[pa.Table]:
-            return scan_csv(files, wanted, kinds, missing)
+            return scan_csv(files, wanted, kinds, missing, first)
 
     else:
         raise DataError(

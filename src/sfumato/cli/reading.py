@@ -1,0 +1,43 @@
+"""The options of all commands that read the owner's table, for CSV files without a header."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+
+def first_line(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --names and --header, which say what the first line of a CSV file is.
+
+    They arrive as the ``names`` and ``header`` of ``read``.
+    """
+    names = click.option(
+        "--names",
+        metavar="NAME,...",
+        callback=lambda _context, _option, given: _divided(given),
+        help="The CSV file has no header line; these are its columns.",
+    )
+    header = click.option(
+        "--header",
+        is_flag=True,
+        callback=lambda _context, _option, given: True if given else None,
+        help="The first line of the CSV file is the header, even if it looks like a row; with "
+        "--names, replace it.",
+    )
+    return names(header(command))
+
+
+def stated_names(names: Sequence[str]) -> str:
+    """The names as --names takes them."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def _divided(given: str | None) -> list[str] | None:
+    """Names between commas; one with a comma of its own stands in quotes."""
+    return None if given is None else next(csv.reader([given], skipinitialspace=True), [])

@@ -1,0 +1,117 @@
+"""Whether two tables hold the same rows, told by numbers that tell nothing else.
+
+Every value is hashed with a secret key and the name of its column; a row's number is made of the
+sum of its values' hashes, and a table's of the sum of its rows' numbers. So neither the order of
+rows nor that of columns matters, parts of a table add up, and a number counts as itself however a
+file stores it (37, 37.0, int8 or text).
+
+A fingerprint is only as good as the secrecy of the key: whoever has it can try out tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core._siphash import siphash
+from sfumato.core.arrays import Words
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Schema
+
+KEY_BYTES = 32
+_WORD = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class RowSum:
+    """How many rows, and the two sums of their numbers; those of parts add up."""
+
+    rows: int = 0
+    first: int = 0
+    second: int = 0
+
+    def __add__(self, other: RowSum) -> RowSum:
+        return RowSum(
+            self.rows + other.rows,
+            (self.first + other.first) % _WORD,
+            (self.second + other.second) % _WORD,
+        )
+
+
+def fingerprint(table: Microdata, key: bytes) -> str:
+    """The fingerprint of a table's quasi-identifiers and sensitive values."""
+    hashes = np.zeros(table.n_rows, np.uint64)
+    for name, attribute in table.attributes.items():
+        domain = pa.concat_arrays([attribute.values, pa.nulls(1, attribute.values.type)])
+        hashes += value_hashes(name, domain, key)[table.codes[name]]
+    return stated(row_sum(hashes, key), table.schema, key)
+
+
+def stated(rows: RowSum, schema: Schema, key: bytes) -> str:
+    """The fingerprint of rows under the roles of their columns."""
+    roles = {"quasi": sorted(schema.quasi), "sensitive": sorted(schema.sensitive)}
+    said = json.dumps([roles, rows.rows, rows.first, rows.second])
+    return hashlib.blake2b(said.encode(), key=key, digest_size=16).hexdigest()
+
+
+def row_hashes(columns: Mapping[str, pa.Array | pa.ChunkedArray], key: bytes) -> Words:
+    """For every row, the sum of its values' hashes; at least one column."""
+    total: Words | None = None
+    for name, column in columns.items():
+        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        coded = array.dictionary_encode(null_encoding="encode")
+        found = value_hashes(name, coded.dictionary, key)[coded.indices.to_numpy()]
+        total = found if total is None else total + found
+    assert total is not None
+    return total
+
+
+def row_sum(hashes: Words, key: bytes) -> RowSum:
+    """The sums of rows, given the sums of their values."""
+    words = np.frombuffer(hashlib.blake2b(b"rows", key=key, digest_size=16).digest(), "<u8")
+    first, second = (int(_mixed(hashes, word).sum(dtype=np.uint64)) for word in words)
+    return RowSum(len(hashes), first, second)
+
+
+def value_hashes(name: str, values: pa.Array, key: bytes) -> Words:
+    """The hash of every value of a column; a null is a value like others."""
+    secret = hashlib.blake2b(name.encode(), key=key, digest_size=16).digest()
+    # a letter in front tells the empty text from nothing
+    texts = pc.binary_join_element_wise("v", _texts(values), "").fill_null("n")
+    return _hashed(texts, np.frombuffer(secret, "<u8").astype(np.uint64))
+
+
+def _hashed(texts: pa.Array, key: Words) -> Words:
+    array = texts.cast(pa.large_string())
+    _, starts, data = array.buffers()
+    places = np.frombuffer(starts, np.int64)[array.offset : array.offset + len(array) + 1]
+    return siphash(np.frombuffer(data or b"", np.uint8), places, key)
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Values as texts that do not depend on how a file stores them."""
+    if pa.types.is_string(values.type):
+        texts = values
+    elif pa.types.is_nested(values.type) or pa.types.is_interval(values.type):
+        texts = pa.array([None if one is None else str(one) for one in values.to_pylist()])
+    else:
+        texts = values.cast(pa.string())
+    # 37.0 is 37, and midnight is the day
+    texts = pc.replace_substring_regex(texts, r"^(-?[0-9]+)\.0*$", r"\1")
+    return pc.replace_substring_regex(texts, r"^([0-9-]{10})[ T]00:00:00(\.0*)?$", r"\1")
+
+
+def _mixed(hashes: Words, secret: np.uint64) -> Words:
+    """Numbers of rows: without mixing, sums would only tell how often each value occurs."""
+    mixed: Words = hashes ^ secret
+    for shift, factor in ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53)):
+        mixed ^= mixed >> np.uint64(shift)
+        mixed *= np.uint64(factor)
+    mixed ^= mixed >> np.uint64(33)
+    return mixed
