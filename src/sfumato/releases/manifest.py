@@ -18,6 +18,7 @@ import pyarrow as pa
 from sfumato.core.arrays import Ints
 from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.schema import Role
+from sfumato.core.seeds import SHORT
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ReleaseError
 
@@ -50,7 +51,8 @@ class Manifest:
     """The contents of release.json; ``types`` are the Arrow types of the tables' columns.
 
     ``rows`` are those that are published; ``suppressed`` ones were left out. ``external`` says
-    where the external rows of a join release are from.
+    where the external rows of a join release are from. ``seed`` is None, or says that whoever has
+    the files can find the seed by trying.
     """
 
     kind: str
@@ -63,6 +65,7 @@ class Manifest:
     metrics: dict[str, Any]
     suppressed: int = 0
     external: dict[str, Any] | None = None
+    seed: str | None = None
     made_by: str = field(default="sfumato")
 
     def of_role(self, role: str) -> tuple[PublishedColumn, ...]:
@@ -78,8 +81,9 @@ class Manifest:
         """The text of release.json."""
         stated = {"format": FORMAT, "version": VERSION, **asdict(self)}
         stated["types"] = dict(self.types)
-        if self.external is None:
-            del stated["external"]
+        for name in ("external", "seed"):
+            if stated[name] is None:
+                del stated[name]
         stated["columns"] = [
             {key: value for key, value in column.items() if value is not None}
             for column in stated["columns"]
@@ -164,6 +168,7 @@ def _from_stated(stated: Mapping[str, Any]) -> Manifest:
         metrics=dict(stated["metrics"]),
         suppressed=_count(stated.get("suppressed", 0)),
         external=None if stated.get("external") is None else dict(stated["external"]),
+        seed=_seed(stated.get("seed")),
         made_by=str(stated["made_by"]),
     )
 
@@ -172,6 +177,12 @@ def _count(stated: object) -> int:
     if not isinstance(stated, int) or stated < 0:
         raise ValueError(f"a number of rows is {stated!r}")
     return stated
+
+
+def _seed(stated: object) -> str | None:
+    if stated not in (None, SHORT):
+        raise ValueError(f"of the seed is said {stated!r}, not {SHORT!r}")
+    return None if stated is None else SHORT
 
 
 def _text(stated: object) -> str:

@@ -13,6 +13,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
+from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.statdb.engine import Engine, Framework
 from sfumato.statdb.first_version import First
@@ -40,13 +41,15 @@ class StatDB:
 
     The interval contains the truth. It is that of a version of the table made for the question;
     all versions together are m-invariant. ``generation`` counts how often rows were changed, and
-    ``counterfeits`` the values of groups that belong to nobody since.
+    ``counterfeits`` the values of groups that belong to nobody since. ``seed`` is None, or says
+    that the seed was short: answers are then no secret to whoever tries seeds.
     """
 
     path: Path
     engine: Engine
     generation: int
     counterfeits: int
+    seed: str | None = None
 
     @classmethod
     def create(
@@ -58,7 +61,8 @@ class StatDB:
         cohort: int | None = 8,
         framework: Framework = "anatomy",
         first: First | Partition = "signatures",
-        seed: int | None = None,
+        seed: Seed | None = None,
+        experiment: bool = False,
     ) -> StatDB:
         """Make a database of a table with one sensitive column, and store it in a new folder.
 
@@ -66,14 +70,17 @@ class StatDB:
         fewer keep more to themselves, more make shorter intervals, None is the paper's whole
         bucket. ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known
         anyway; "generalization" does not show them, and has longer intervals. A ``seed`` makes the
-        database repeatable, and whoever knows it and the table knows everything.
+        database repeatable, and whoever knows it and the table knows everything. A short one needs
+        ``experiment``, and the database says so for ever.
         """
         require_absent(path)
+        stated = stated_seed(seed)
+        require_written(stated, experiment=experiment)
         engine = Engine.create(
             table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
         )
         _warn_of_shown_domains(engine)
-        create_store(path, _contents(engine, counterfeits=0))
+        create_store(path, _contents(engine, 0, stated))
         return cls.open(path)
 
     @classmethod
@@ -81,8 +88,9 @@ class StatDB:
         """Open the folder of a database."""
         contents, generation = open_store(path)
         try:
+            facts, engine = contents.facts, _engine(contents)
             return cls(
-                Path(path), _engine(contents), generation, int(contents.facts["counterfeits"])
+                Path(path), engine, generation, int(facts["counterfeits"]), facts.get("seed")
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{path} is damaged: {error!r}", path=Path(path)) from error
@@ -112,7 +120,8 @@ class StatDB:
         inserted: Microdata | None = None,
         deleted: Microdata | None = None,
         *,
-        seed: int | None = None,
+        seed: Seed | None = None,
+        experiment: bool = False,
     ) -> Update:
         """Insert and delete rows; the rows that stay keep their signatures.
 
@@ -123,18 +132,24 @@ class StatDB:
 
         A sensitive value that the public domain lacks is refused; domains of quasi-identifiers
         that were not declared grow, so a value that only a newcomer has becomes public. Do not
-        delete somebody to insert the same person again: two signatures tell more than one.
+        delete somebody to insert the same person again: two signatures tell more than one. A short
+        ``seed`` needs ``experiment``, as in ``create``.
         """
+        randomness = Randomness(seed)
+        require_written(randomness.stated_seed, experiment=experiment)
         with changing(self.path):
             now = StatDB.open(self.path)
-            engine, update = updated(now.engine, inserted, deleted, Randomness(seed))
-            replace_state(self.path, _contents(engine, update.counterfeits))
+            randomness.bind(now.generation, lambda: _digest(now.table(), inserted, deleted))
+            engine, update = updated(now.engine, inserted, deleted, randomness)
+            stated = now.seed or randomness.stated_seed
+            replace_state(self.path, _contents(engine, update.counterfeits, stated))
         return update
 
     def info(self) -> dict[str, Any]:
         """What everybody may know: sizes, parameters, public domains by size."""
         engine = self.engine
-        return {
+        stated = {} if self.seed is None else {"seed": self.seed}
+        return stated | {
             "rows": engine.n_rows,
             "m": engine.m,
             "cohort": engine.cohort,
@@ -162,14 +177,21 @@ def _warn_of_shown_domains(engine: Engine) -> None:
         )
 
 
-def _contents(engine: Engine, counterfeits: int) -> Contents:
-    facts = {
+def _digest(*tables: Microdata | None) -> bytes:
+    """A checksum of several tables, of which some may be missing."""
+    return b"".join(bytes(32) if one is None else one.digest() for one in tables)
+
+
+def _contents(engine: Engine, counterfeits: int, seed: str | None) -> Contents:
+    facts: dict[str, Any] = {
         "m": engine.m,
         "cohort": engine.cohort,
         "framework": engine.framework,
         "counterfeits": counterfeits,
         "schema": stated_schema(engine.schema, engine.attributes),
     }
+    if seed is not None:
+        facts["seed"] = seed
     domains = {name: one.values for name, one in engine.attributes.items()}
     return Contents(facts, engine.stored.named(), domains)
 

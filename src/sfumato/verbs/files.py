@@ -11,6 +11,7 @@ from sfumato.algorithms.base import Partitioner, Stages, describe, silent
 from sfumato.algorithms.streaming.divide import divide_file, needs_streaming
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
+from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import ParameterError
 from sfumato.io.folders import require_room
 from sfumato.io.tables import Source, read
@@ -43,7 +44,8 @@ def publish_file(
     query: str | None = None,
     missing: str | Collection[str] = (),
     force: bool = False,
-    seed: int | None = None,
+    seed: Seed | None = None,
+    experiment: bool = False,
     memory_limit: int | None = None,
     progress: Stages | None = None,
 ) -> Manifest:
@@ -51,8 +53,9 @@ def publish_file(
 
     Anatomize can do so with a file that does not fit into memory. ``engine`` "auto" streams when
     the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in bytes, half of
-    what the machine offers by default.
+    what the machine offers by default. A short ``seed`` needs ``experiment``, and is stated.
     """
+    require_written(stated_seed(seed), experiment=experiment)
     if engine not in get_args(Engine):
         raise ParameterError(
             f"engine must be one of {', '.join(get_args(Engine))}, not {engine!r}",
@@ -81,6 +84,7 @@ def publish_file(
             describe(algorithm),
             randomness,
             force=force,
+            experiment=experiment,
         )  # fmt: skip
     tell("reading", 0.0)
     table = read(source, schema, query=query, missing=missing)
@@ -95,5 +99,5 @@ def publish_file(
         **(boxes if shape == GeneralizedTable.kind else {}),
     )
     tell("writing", 0.0)
-    release.write(output, force=force, format=format)
+    release.write(output, force=force, format=format, experiment=experiment)
     return release.manifest

@@ -20,6 +20,7 @@ from sfumato.core.joined import Joined, Matching, join
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.io.tables import Source, read_table
 from sfumato.metrics import information_loss as loss
@@ -51,7 +52,7 @@ def publish_join(
     source: str | None = None,
     labels: Labels | None = None,
     missing: str | Collection[str] = (),
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> JoinRelease:
     """Publish a table with the help of an external one, such as a list of voters.
@@ -75,10 +76,13 @@ def publish_join(
     joined = join(table, read_table(external, missing=missing, trim=True, empty=True), columns)
     _warn(joined.matching)
     randomness = Randomness(seed)
+    needs = () if others is None else requirements(others, table.schema)
+    purpose = (shown, method.name, method.trim, k, stated_promises(needs, ()))
+    randomness.bind((*purpose, describe(method.algorithm)), table.digest, joined.everyone.digest)
     found = method.partition(
         joined,
         k,
-        () if others is None else requirements(others, table.schema),
+        needs,
         randomness,
         lambda share: tell("partitioning", share),
     )
@@ -137,6 +141,7 @@ def _build(
         types=column_types(one.schema for one in (lines, *apart.sis.values())),
         metrics={**group_figures(promise, alike), **box_figures(partition, boxes, 0)},
         external=provenance,
+        seed=randomness.stated_seed,
     )
     figures = _own_figures(joined, found, boxes)
     return JoinRelease(lines, alike.published_groups(), apart.sis, manifest, figures)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
+from sfumato.core.seeds import Seed
 from sfumato.errors import SchemaError
 from sfumato.releases.manifest import Manifest, column_types
 from sfumato.releases.perturbed import MODEL, PerturbedTable, Retention, perturbed_tables
@@ -18,7 +19,7 @@ def perturb(
     p: float | None = None,
     m: float | None = None,
     sensitive: str | Sequence[str] | None = None,
-    seed: int | None = None,
+    seed: Seed | None = None,
 ) -> PerturbedTable:
     """Publish every row exactly, except that its sensitive value is kept with probability ``p``.
 
@@ -27,11 +28,13 @@ def perturb(
     releases/perturbed.py derives it. The domain is what the column holds, or the order or taxonomy
     that the schema declares, and is published. ``sensitive`` names the columns to perturb, all
     sensitive ones by default; those that are not named are left out. A ``seed`` makes the run
-    repeatable, and whoever knows it can undo the noise.
+    repeatable, and whoever knows or finds it can undo the noise; see ``publish``.
     """
     names = _named(table.schema, sensitive)
     kept = {name: Retention.keeping(table.attributes[name], p, m) for name in names}
-    shown, domains, columns = perturbed_tables(table, kept, Randomness(seed))
+    randomness = Randomness(seed)
+    randomness.bind({name: one.p for name, one in kept.items()}, table.digest)
+    shown, domains, columns = perturbed_tables(table, kept, randomness)
     manifest = Manifest(
         kind=PerturbedTable.kind,
         promise=tuple(
@@ -44,6 +47,7 @@ def perturb(
         columns=columns,
         types=column_types([shown.schema]),
         metrics={"expected_changed": {name: 1 - one.p - one.noise for name, one in kept.items()}},
+        seed=randomness.stated_seed,
     )
     return PerturbedTable(shown, domains, manifest)
 

@@ -13,6 +13,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError
 from sfumato.models.base import Model
 from sfumato.models.requirements import requirements
@@ -44,7 +45,7 @@ def publish(  # type: ignore[overload-overlap]  # Anatomize is a Partitioner wit
     model: Model,
     *,
     form: Literal["anatomized"] | None = None,
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> AnatomizedTables: ...
 
@@ -56,7 +57,7 @@ def publish(
     model: Model,
     *,
     form: Literal["anatomized"],
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> AnatomizedTables: ...
 
@@ -68,7 +69,7 @@ def publish(
     model: Model,
     *,
     form: Literal["permuted"],
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> PermutedTable: ...
 
@@ -82,7 +83,7 @@ def publish(
     form: Literal["generalized"] | None = None,
     labels: Labels | None = None,
     means: bool | Sequence[str] = False,
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> GeneralizedTable: ...
 
@@ -95,7 +96,7 @@ def publish(
     form: Form | None = None,
     labels: Labels | None = None,
     means: bool | Sequence[str] = False,
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> Release:
     """Make a release that keeps the model's promise.
@@ -109,8 +110,9 @@ def publish(
     value where all rows of a group share it, else nothing) or "text" (one readable column each,
     with labels where there is a tree); here, too, an algorithm has a natural way. ``means`` adds
     the group's mean of numerical quasi-identifiers. A ``seed`` makes the run repeatable, and
-    whoever knows it can undo the published order; without one, chance comes from the operating
-    system. ``progress`` hears the stage and the share of it that is done.
+    whoever knows or finds it can undo the published order: keep one of ``new_seed`` like a key. A
+    short one is for experiments. Without a seed, chance comes from the operating system.
+    ``progress`` hears the stage and the share of it that is done.
     """
     shape: str = form if form is not None else algorithm.form
     shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
@@ -118,7 +120,10 @@ def publish(
     require_form(shape, shown, table, needs)
     averaged = require_means(table, means)
     tell = progress or silent
+    qids: Sequence[Sequence[str]] = getattr(algorithm, "qids", ())
+    promise = stated_promises(needs, qids)
     randomness = Randomness(seed)
+    randomness.bind((shape, shown, averaged, describe(algorithm), promise), table.digest)
     partition = algorithm.partition(
         table, needs, randomness, lambda share: tell("partitioning", share)
     )
@@ -128,7 +133,6 @@ def publish(
         table = table.take(rows)
     partition = partition.relabelled(randomness)
     groups = {name: _seen(table, name, partition) for name in table.schema.sensitive}
-    qids: Sequence[Sequence[str]] = getattr(algorithm, "qids", ())
     if not qids:
         require_kept(needs, groups, partition)
     elif shape != GeneralizedTable.kind:
@@ -140,7 +144,7 @@ def publish(
     ) -> Manifest:
         return Manifest(
             kind=shape,
-            promise=stated_promises(needs, qids),
+            promise=promise,
             algorithm={**describe(algorithm), **partition.notes},
             rows=partition.n_rows,
             groups=partition.n_groups,
@@ -148,6 +152,7 @@ def publish(
             types=column_types(one.schema for one in tables),
             metrics={**group_figures(needs, partition), **metrics},
             suppressed=left_out,
+            seed=randomness.stated_seed,
         )
 
     if shape == AnatomizedTables.kind:
