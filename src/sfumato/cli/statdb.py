@@ -9,6 +9,7 @@ import click
 
 from sfumato.cli import show
 from sfumato.cli.results import FORMATS, print_result
+from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.statdb_admin import log, token
 from sfumato.cli.statdb_serve import serve
 from sfumato.core.microdata import Microdata
@@ -85,13 +86,16 @@ for command in (serve, token, log):
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
-@click.option("--seed", type=int, help="Repeatable; keep it secret, it tells everything.")
+@seed_options
 def create(
     source: str,
     schema_path: str,
     output: str,
     query: str | None,
     missing: tuple[str, ...],
+    seed: str | None,
+    seed_file: str | None,
+    experiment: bool,
     **options: Any,
 ) -> None:
     """Make a database of SOURCE (a file or a database URL) in a new folder.
@@ -100,8 +104,9 @@ def create(
     can be given again. It is made for its owner only, and never replaced.
     """
     require_absent(output)
+    seed = chosen_seed(seed, seed_file, experiment=experiment)
     table = read(source, read_schema(schema_path), query=query, missing=missing)
-    made = StatDB.create(output, table, **options)
+    made = StatDB.create(output, table, seed=seed, experiment=experiment, **options)
     page = show.console()
     rows = show.bold(f"{made.engine.n_rows:,}")
     buckets = made.engine.stored.buckets.n_buckets
@@ -143,6 +148,8 @@ def info(folder: str, as_json: bool) -> None:
         return
     facts = [(name, known[name]) for name in ("rows", "m", "framework", "generation")]
     facts.insert(2, ("cohort", known["cohort"] or "all"))
+    if database.seed is not None:
+        facts.append(("seed", database.seed))
     columns = [(f"{name} (quasi)", size) for name, size in known["quasi"].items()]
     columns += [(f"{name} (sensitive)", size) for name, size in known["sensitive"].items()]
     page = show.console()
