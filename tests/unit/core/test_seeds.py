@@ -87,7 +87,8 @@ def test_a_long_seed_repeats_its_words(seed: Seed) -> None:
 
 def test_every_bit_of_a_long_seed_counts() -> None:
     seed = long_seed(1)
-    seeds = [seed, *(seed ^ 1 << bit for bit in range(256)), seed.to_bytes(32, "big"), seed << 8]
+    flipped = (seed ^ 1 << bit for bit in range(256))
+    seeds: list[Seed] = [seed, *flipped, seed.to_bytes(32, "big"), seed << 8]
     assert len({Randomness(one).words(1)[0] for one in seeds}) == len(seeds)
 
 
