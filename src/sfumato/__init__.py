@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sfumato.core.predicates import Compare, Missing, at_least, at_most, between, one_of
     from sfumato.core.query import Aggregate, Query
     from sfumato.core.schema import Schema
+    from sfumato.core.seeds import new_seed
     from sfumato.core.taxonomy import Taxonomy
     from sfumato.core.taxonomy_builders import (
         date_taxonomy,
@@ -116,6 +117,7 @@ _HOMES = {
     "core.predicates": ("Compare", "Missing", "at_least", "at_most", "between", "one_of"),
     "core.query": ("Aggregate", "Query"),
     "core.schema": ("Schema",),
+    "core.seeds": ("new_seed",),
     "core.taxonomy": ("Taxonomy",),
     "core.taxonomy_builders": (
         "date_taxonomy",
@@ -227,6 +229,7 @@ __all__ = [
     "load",
     "matching",
     "ncp",
+    "new_seed",
     "one_of",
     "perimeter",
     "perturb",

@@ -24,8 +24,8 @@ PUBLIC = [
     "Attribute", "Boxes", "DistinctLDiversity", "EntropyLDiversity", "GeneralizedTable",
     "Histograms", "KAnonymity", "LDiversity", "Microdata", "Mondrian", "Partition",
     "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",
-    "discernibility", "guess_schema", "iloss", "load", "ncp", "perimeter", "profile", "publish",
-    "read", "read_schema", "read_taxonomies", "verify", "write_schema",
+    "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
+    "publish",    "read", "read_schema", "read_taxonomies", "verify", "write_schema",
 ]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 import sfumato as sf
 from sfumato.cli.breach import breach
 from sfumato.errors import SfumatoError
+from tests.support.seeds import long_seed
 
 SCHEMA = """
 identifiers = ["name"]
@@ -40,8 +41,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "voters.csv").write_text("\n".join([*voters, "x,25,f,01,low"]) + "\n")
     (folder / "schema.toml").write_text(SCHEMA)
     table = sf.read(folder / "patients.csv", sf.read_schema(folder / "schema.toml"))
-    sf.publish(table, sf.Anatomize(), sf.LDiversity(2), seed=1).write(folder / "apart")
-    sf.publish(table, sf.Mondrian(), sf.LDiversity(2), seed=1).write(folder / "boxes")
+    sf.publish(table, sf.Anatomize(), sf.LDiversity(2), seed=long_seed(1)).write(folder / "apart")
+    sf.publish(table, sf.Mondrian(), sf.LDiversity(2), seed=long_seed(1)).write(folder / "boxes")
     sf.publish(table, sf.Mondrian(), sf.LDiversity(2), labels="text").write(folder / "text")
     return folder
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 import sfumato as sf
 from sfumato.cli.evaluate import evaluate
 from sfumato.errors import DataError, OutputExists, SfumatoError
+from tests.support.seeds import long_seed
 
 SCHEMA = """
 identifiers = ["name"]
@@ -34,8 +35,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "schema.toml").write_text(SCHEMA)
     (folder / "mine.sql").write_text("SELECT COUNT(*) FROM t WHERE age < 30;\n")
     table = sf.read(folder / "patients.csv", sf.read_schema(folder / "schema.toml"))
-    sf.publish(table, sf.Anatomize(), sf.LDiversity(2), seed=1).write(folder / "apart")
-    sf.publish(table, sf.Mondrian(), sf.KAnonymity(4), seed=1).write(folder / "boxes")
+    sf.publish(table, sf.Anatomize(), sf.LDiversity(2), seed=long_seed(1)).write(folder / "apart")
+    sf.publish(table, sf.Mondrian(), sf.KAnonymity(4), seed=long_seed(1)).write(folder / "boxes")
     return folder
 
 

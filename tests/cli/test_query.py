@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from tests.support.seeds import long_seed
 
 ROWS = "age,sex,disease\n20,F,flu\n30,M,cold\n40,F,flu\n50,M,gout\n"
 SCHEMA = 'quasi = ["age", "sex"]\nsensitive = "disease"\n'
@@ -24,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "patients.csv").write_text(ROWS)
     (folder / "schema.toml").write_text(SCHEMA)
     table = sf.read(folder / "patients.csv", sf.read_schema(folder / "schema.toml"))
-    sf.publish(table, sf.Mondrian(), sf.KAnonymity(2), seed=0).write(folder / "out")
+    sf.publish(table, sf.Mondrian(), sf.KAnonymity(2), seed=long_seed(0)).write(folder / "out")
     return folder
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from tests.support.seeds import long_seed
 
 Serve: TypeAlias = Callable[..., str]
 
@@ -51,7 +52,7 @@ def folder_of_people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("databases") / "people.statdb"
     quasi = ["age", "sex", "job", "since", "home town"]
     schema = sf.Schema(quasi=quasi, sensitive="disease")
-    sf.StatDB.create(path, sf.Microdata.from_arrow(people(), schema), m=3, seed=1)
+    sf.StatDB.create(path, sf.Microdata.from_arrow(people(), schema), m=3, seed=long_seed(1))
     return path
 
 
@@ -59,7 +60,7 @@ def folder_of_people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder_of_wages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("databases") / "wages.statdb"
     schema = sf.Schema(quasi=["age", "sex"], sensitive="wage", kinds={"wage": "numerical"})
-    sf.StatDB.create(path, sf.Microdata.from_arrow(wages(), schema), m=4, seed=1)
+    sf.StatDB.create(path, sf.Microdata.from_arrow(wages(), schema), m=4, seed=long_seed(1))
     return path
 
 

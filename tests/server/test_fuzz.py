@@ -15,6 +15,7 @@ import pytest
 import sfumato as sf
 from sfumato.server.questions import Asked, understood
 from tests.server.kit import GENEROUS, running
+from tests.support.seeds import long_seed
 from tests.support.sql_texts import Texts
 
 
@@ -33,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     schema = sf.Schema(quasi=["age", "sex", "born", "weight"], sensitive="smoker")
     path = tmp_path_factory.mktemp("fuzz") / "fuzz.statdb"
-    sf.StatDB.create(path, sf.Microdata.from_arrow(table, schema), m=2, seed=0)
+    sf.StatDB.create(path, sf.Microdata.from_arrow(table, schema), m=2, seed=long_seed(0))
     return path
 
 

@@ -25,6 +25,7 @@ from sfumato.statdb.ledger import Ledger
 from sfumato.statdb.log_records import Entry
 from tests.server.conftest import wages
 from tests.server.kit import copied, records
+from tests.support.seeds import long_seed
 
 
 def entry(request_id: str) -> Entry:
@@ -36,7 +37,9 @@ def test_the_guarantee_says_what_is_known_of_the_other_columns(tmp_path: Path) -
     table = sf.Microdata.from_arrow(wages(60), sf.Schema(quasi=["age", "sex"], sensitive="wage"))
     said = {
         framework: long_guarantee(
-            sf.StatDB.create(tmp_path / framework, table, m=2, framework=framework, seed=1).engine
+            sf.StatDB.create(
+                tmp_path / framework, table, m=2, framework=framework, seed=long_seed(1)
+            ).engine
         )
         for framework in get_args(Framework)
     }

@@ -95,7 +95,9 @@ def measure(
 def _attacked(population: Population, cohort: int | None, path: Path, seed: int) -> Leak:
     rows, sensitive = population.rows, population.sensitive
     schema = sf.Schema(quasi=[PERSON, *population.quasi], sensitive=sensitive)
-    db = sf.StatDB.create(path, sf.read(rows, schema), m=population.m, cohort=cohort, seed=seed)
+    db = sf.StatDB.create(
+        path, sf.read(rows, schema), m=population.m, cohort=cohort, seed=seed, experiment=True
+    )
     truth: list[Any] = rows[sensitive].to_pylist()
     adversary = Adversary(db, PERSON, sensitive)
     found = adversary.cohorts(range(len(truth)), sorted(set(truth)))

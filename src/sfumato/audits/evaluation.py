@@ -145,7 +145,8 @@ def _verified(release: Release | str | Path) -> tuple[str, Release, Verification
     if isinstance(release, str | Path):
         return Path(release).resolve().name, load(release), verify(release)
     with TemporaryDirectory(prefix="sfumato-") as place:
-        return "release in memory", release, verify(release.write(Path(place) / "release"))
+        folder = release.write(Path(place) / "release", experiment=True)
+        return "release in memory", release, verify(folder)
 
 
 def _refused(release: Release, verification: Verification, table: Microdata) -> dict[str, str]:

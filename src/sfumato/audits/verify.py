@@ -47,6 +47,14 @@ class Check:
     detail: str = ""
 
 
+_SEARCHABLE = Check(
+    "a seed that nobody can find",
+    False,
+    "made with a short seed, for experiments: whoever has the files can find it by trying, and undo "
+    "what chance was to hide; publish without a seed",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """All checks of a release."""
@@ -117,7 +125,10 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
         _judged("one spelling per value", other_spellings(manifest, release.tables)),
         _judged("figures as stated", other_figures(release, evidence)),
     )
-    promises = tuple(_promise(release, stated, own) for stated in manifest.promise)
+    promises = (
+        *(_promise(release, stated, own) for stated in manifest.promise),
+        *([_SEARCHABLE] if manifest.seed else []),
+    )
     return Verification(folder, evidence.rows, len(evidence.sizes), (*sound, *exact, *promises))
 
 

@@ -14,6 +14,7 @@ from sfumato.audits.join_risk import edge_attack
 from sfumato.cli import show
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default
 from sfumato.cli.reading import first_line
+from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError
@@ -151,7 +152,7 @@ _FOR_GROUPS = (
     help="Text that stands for a missing value; may be repeated.",
 )
 @first_line
-@click.option("--seed", type=int, help="Repeatable run; keep it secret, it undoes the shuffling.")
+@seed_options
 @click.option("--force", is_flag=True, help="Replace an earlier release in the output folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of a summary.")
 def publish(
@@ -167,7 +168,8 @@ def publish(
     missing: tuple[str, ...],
     names: list[str] | None,
     header: bool | None,
-    seed: int | None,
+    seed: str | None,
+    experiment: bool,
     force: bool,
     as_json: bool,
     **given: Any,
@@ -184,7 +186,8 @@ def publish(
     reading: dict[str, Any] = {
         "query": query, "missing": missing, "names": names, "header": header,
     }  # fmt: skip
-    writing: dict[str, Any] = {"format": file_format, "force": force}
+    writing: dict[str, Any] = {"format": file_format, "force": force, "experiment": experiment}
+    seed = chosen_seed(seed, given.pop("seed_file"), experiment=experiment)
     schema = read_schema(schema_path)
     if given["external"] is None:
         require_default(_FOR_JOINS, "joins nothing without --external")
@@ -231,7 +234,7 @@ def _join(
     given: dict[str, Any],
     listing: dict[str, Any],
     labels: Labels | None,
-    seed: int | None,
+    seed: str | None,
     tell: Stages,
 ) -> tuple[JoinRelease, int | None]:
     """The release, and how many people its edges give away; None if that cannot be told."""

@@ -10,6 +10,7 @@ import click
 from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.cli.results import FORMATS, print_result
+from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.statdb_admin import log, token
 from sfumato.cli.statdb_serve import serve
 from sfumato.core.microdata import Microdata
@@ -87,7 +88,7 @@ for command in (serve, token, log):
     help="Text that stands for a missing value; may be repeated.",
 )
 @first_line
-@click.option("--seed", type=int, help="Repeatable; keep it secret, it tells everything.")
+@seed_options
 def create(
     source: str,
     schema_path: str,
@@ -96,6 +97,9 @@ def create(
     missing: tuple[str, ...],
     names: list[str] | None,
     header: bool | None,
+    seed: str | None,
+    seed_file: str | None,
+    experiment: bool,
     **options: Any,
 ) -> None:
     """Make a database of SOURCE (a file or a database URL) in a new folder.
@@ -104,9 +108,10 @@ def create(
     can be given again. It is made for its owner only, and never replaced.
     """
     require_absent(output)
+    seed = chosen_seed(seed, seed_file, experiment=experiment)
     schema = read_schema(schema_path)
     table = read(source, schema, query=query, missing=missing, names=names, header=header)
-    made = StatDB.create(output, table, **options)
+    made = StatDB.create(output, table, seed=seed, experiment=experiment, **options)
     page = show.console()
     rows = show.bold(f"{made.engine.n_rows:,}")
     buckets = made.engine.stored.buckets.n_buckets
@@ -157,6 +162,8 @@ def info(folder: str, as_json: bool) -> None:
         return
     facts = [(name, known[name]) for name in ("rows", "m", "framework", "generation")]
     facts.insert(2, ("cohort", known["cohort"] or "all"))
+    if database.seed is not None:
+        facts.append(("seed", database.seed))
     columns = [(f"{name} (quasi)", size) for name, size in known["quasi"].items()]
     columns += [(f"{name} (sensitive)", size) for name, size in known["sensitive"].items()]
     page = show.console()

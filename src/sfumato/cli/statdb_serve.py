@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from sfumato.cli import show
+from sfumato.errors import SfumatoWarning
 from sfumato.server.limits import Limits
 from sfumato.server.logs import Log
 
@@ -69,6 +71,14 @@ def serve(
     app = create_app(
         folders, host=host, require_tokens=require_tokens, limits=Limits(**limits), log=log
     )
+    for name, served in app.service.databases.items():
+        if served.state.statdb.seed is not None:
+            warnings.warn(
+                f"{name} was made with a seed that is short, for experiments: whoever tries seeds "
+                "and guesses rows can check the guess; do not serve people's data from it",
+                SfumatoWarning,
+                stacklevel=2,
+            )
     if path is not None:
         return _get(app, path)
     try:

@@ -25,6 +25,8 @@ def summarize(manifest: Manifest, path: Path) -> None:
             f"{name} = {value}" for name, value in promise.items() if name != "model"
         )
         show.say(page, f"  promised: {promise['model']} ({stated})")
+    if manifest.seed is not None:
+        show.say(page, f"  seed: {manifest.seed}; whoever has the files can undo the shuffles")
     page.print(show.table("What was lost", ("figure", "value"), _lost(manifest)))
     command = shlex.join(["sfumato", "verify", str(path)])
     show.say(page, f"Check it as a receiver would: {command}", wrap=False)

@@ -3,46 +3,90 @@
 Published order hides the input order only as long as nobody can replay the shuffle, so without a
 seed every word comes from the operating system's cryptographic source. A seed makes a run
 repeatable, and whoever knows the seed can undo its shuffles: it is never written anywhere.
+
+Three streams of words: the system's without a seed; SHAKE-256 of a key and a counter for a seed
+that cannot be searched; PCG64 for a short one, which experiments are repeated with and which keeps
+no secret: some words of it tell the others.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+from collections.abc import Callable
 
 import numpy as np
 
 from sfumato.core.arrays import HalfWords, Words
+from sfumato.core.seeds import Seed, key_of, number_of, stated_seed
 from sfumato.core.threads import in_threads
-from sfumato.errors import ParameterError
 
 _PART = 2**22  # bytes
 
 
 class Randomness:
-    """A stream of random 64-bit words, secret unless seeded."""
+    """A stream of random 64-bit words, secret unless seeded.
 
-    __slots__ = ("_generator",)
+    ``stated_seed`` is what a release has to say of the seed: None if nothing.
+    """
 
-    def __init__(self, seed: int | None = None) -> None:
-        if seed is not None and seed < 0:
-            raise ParameterError(f"seed must be 0 or more, not {seed}", parameter="seed")
-        self._generator = None if seed is None else np.random.default_rng(seed)
+    __slots__ = ("_generator", "_key", "_used", "stated_seed")
+
+    def __init__(self, seed: Seed | None = None) -> None:
+        self.stated_seed = stated_seed(seed)
+        self._generator: np.random.Generator | None = None
+        self._key: bytes | None = None
+        self._used = 0
+        if self.stated_seed is not None:
+            self._generator = np.random.default_rng(number_of(seed))
+        elif seed is not None:
+            self._key = key_of(seed)
+
+    def bind(self, purpose: object, *digests: Callable[[], bytes]) -> None:
+        """Make the words ahead depend on what they are for, too, if there is a key.
+
+        Two releases with one seed would otherwise be shuffled alike, and what stands at the same
+        place in both would be the same person's: boxes with sensitive values in one, exact values
+        in the other. The same work on the same table still has the same words. ``digests`` give
+        checksums of one length each, and are not asked for nothing.
+        """
+        if self._key is not None:
+            bound = hashlib.sha256(b"bind" + self._key)
+            for digest in digests:
+                bound.update(digest())
+            # an object of a stranger's may have another repr in every process: its type must do
+            bound.update(json.dumps(purpose, default=lambda one: type(one).__name__).encode())
+            self._key = bound.digest()
 
     def words(self, n: int) -> Words:
         """The next n words, uniform over all 64-bit values."""
         if self._generator is None:
-            # a bytearray can be written to, like the generator's array: one type for the kernels
-            return np.frombuffer(bytearray(os.urandom(8 * n)), dtype=np.uint64)
+            return np.frombuffer(self._bytes(8 * n), dtype="<u8").astype(np.uint64, copy=False)
         return self._generator.integers(0, 2**64 - 1, size=n, dtype=np.uint64, endpoint=True)
 
     def half_words(self, n: int) -> HalfWords:
         """The next n words of 32 bits: enough to shuffle with, and twice as fast to come by."""
         if self._generator is None:
-            # the system's source works on several parts at once
-            parts = [min(_PART, 4 * n - low) for low in range(0, 4 * n, _PART)]
-            return np.frombuffer(bytearray().join(in_threads(os.urandom, parts)), dtype=np.uint32)
+            return np.frombuffer(self._bytes(4 * n), dtype="<u4").astype(np.uint32, copy=False)
         return self._generator.integers(0, 2**32 - 1, size=n, dtype=np.uint32, endpoint=True)
 
     def permutation(self, n: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """A uniformly random order of n things."""
         return np.argsort(self.words(n), kind="stable")
+
+    def _bytes(self, n: int) -> bytearray:
+        """The next n bytes of the system, or of the key; both work on several parts at once."""
+        sizes = [min(_PART, n - low) for low in range(0, n, _PART)]
+        parts = list(enumerate(sizes, self._used))
+        self._used += len(parts)
+        # a bytearray can be written to, like the generator's array: one type for the kernels
+        if len(parts) <= 1:
+            return bytearray().join(map(self._part, parts))
+        return bytearray().join(in_threads(self._part, parts))
+
+    def _part(self, part: tuple[int, int]) -> bytes:
+        number, size = part
+        if self._key is None:
+            return os.urandom(size)
+        return hashlib.shake_256(self._key + number.to_bytes(8, "little")).digest(size)

@@ -71,11 +71,18 @@ class AnatomizedTables(Askable):
 
     @remembered
     def write(
-        self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        format: FileFormat = "parquet",
+        experiment: bool = False,
     ) -> Path:
-        """Write a release folder, whole or not at all."""
+        """Write a release folder, whole or not at all; see ``write_release``."""
         tables = dict(zip(self.stems, (self.qit, *self.sts.values()), strict=True))
-        return write_release(path, tables, self.manifest, force=force, format=format)
+        return write_release(
+            path, tables, self.manifest, force=force, format=format, experiment=experiment
+        )
 
     @classmethod
     def read(cls, files: Files) -> AnatomizedTables:

@@ -14,7 +14,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,6 +28,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
+from sfumato.core.seeds import require_written
 from sfumato.errors import PromiseBroken
 from sfumato.io.folders import new_folder
 from sfumato.metrics.reconstruction import reconstruction_error
@@ -113,17 +114,21 @@ def write_divided(
     randomness: Randomness,
     *,
     force: bool = False,
+    experiment: bool = False,
 ) -> Manifest:
     """Write a release folder, whole or not at all.
 
-    ``divide`` is given a folder for what does not fit into memory.
+    ``divide`` is given a folder for what does not fit into memory. With a short seed this is done
+    as an ``experiment`` only, and the release says so.
     """
+    require_written(randomness.stated_seed, experiment=experiment)
     require_names(schema)
     with new_folder(path, force=force) as folder:
         with _scratch(folder) as scratch:
             divided = divide(scratch)
             figures = _write_tables(folder, divided, randomness)
-        manifest = _manifest(schema, divided, algorithm, figures)
+        stated = _manifest(schema, divided, algorithm, figures)
+        manifest = replace(stated, seed=randomness.stated_seed)
         (folder / FILE).write_text(manifest.to_json(), encoding="utf-8")
     return manifest
 

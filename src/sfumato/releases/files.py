@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from sfumato.core.seeds import require_written
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.io.folders import new_folder
@@ -38,8 +39,13 @@ def write_release(
     *,
     force: bool,
     format: FileFormat,
+    experiment: bool,
 ) -> Path:
-    """Write a release folder, whole or not at all."""
+    """Write a release folder, whole or not at all.
+
+    A release made with a short seed is written as an ``experiment`` only, and says so.
+    """
+    require_written(manifest.seed, experiment=experiment)
     if format not in _WRITERS:
         raise ParameterError(f"format must be parquet or csv, not {format!r}", parameter="format")
     with new_folder(path, force=force) as folder:

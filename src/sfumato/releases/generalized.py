@@ -65,12 +65,19 @@ class GeneralizedTable(Askable):
 
     @remembered
     def write(
-        self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        format: FileFormat = "parquet",
+        experiment: bool = False,
     ) -> Path:
-        """Write a release folder, whole or not at all."""
+        """Write a release folder, whole or not at all; see ``write_release``."""
         sets = any(pa.types.is_list(kind) for kind in self.groups.schema.types)
         tables = {STEM: self._pieces() if sets else self.table}
-        return write_release(path, tables, self.manifest, force=force, format=format)
+        return write_release(
+            path, tables, self.manifest, force=force, format=format, experiment=experiment
+        )
 
     def _pieces(self) -> Pieces:
         """The table in parts: sets are repeated in every row, which can make it long."""

@@ -50,9 +50,10 @@ class Manifest:
     """The contents of release.json; ``types`` are the Arrow types of the tables' columns.
 
     ``rows`` are those that are published; ``suppressed`` ones were left out. ``external`` says
-    where the external rows of a join release are from. ``search`` is what the algorithm tells its
-    owner about its search (how long, how near the optimum): it depends on rows that nobody else
-    sees, so it is in no file.
+    where the external rows of a join release are from. ``seed`` is None, or says that whoever has
+    the files can find the seed by trying. ``search`` is what the algorithm tells its owner about
+    its search (how long, how near the optimum): it depends on rows that nobody else sees, so it is
+    in no file.
     """
 
     kind: str
@@ -65,6 +66,7 @@ class Manifest:
     metrics: dict[str, Any] = field(default_factory=dict)
     suppressed: int = 0
     external: dict[str, Any] | None = None
+    seed: str | None = None
     made_by: str = MAKER
     search: Mapping[str, Any] = field(default_factory=dict)
 
@@ -85,8 +87,9 @@ class Manifest:
         """The text of release.json."""
         own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "search"}
         stated = {"format": FORMAT, "version": VERSION, **own, "types": dict(self.types)}
-        if self.external is None:
-            del stated["external"]
+        for name in ("external", "seed"):
+            if stated[name] is None:
+                del stated[name]
         stated["columns"] = [
             {key: value for key, value in asdict(column).items() if value is not None}
             for column in self.columns

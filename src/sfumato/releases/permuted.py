@@ -71,10 +71,22 @@ class PermutedTable(Askable):
 
     @remembered
     def write(
-        self, path: str | Path, *, force: bool = False, format: FileFormat = "parquet"
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        format: FileFormat = "parquet",
+        experiment: bool = False,
     ) -> Path:
-        """Write a release folder, whole or not at all."""
-        return write_release(path, {STEM: self.table}, self.manifest, force=force, format=format)
+        """Write a release folder, whole or not at all; see ``write_release``."""
+        return write_release(
+            path,
+            {STEM: self.table},
+            self.manifest,
+            force=force,
+            format=format,
+            experiment=experiment,
+        )
 
     @classmethod
     def read(cls, files: Files) -> PermutedTable:

@@ -13,6 +13,7 @@ from typing import Any
 
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Role
+from sfumato.core.seeds import SHORT
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.releases.manifest import FILE, FORMAT, MAKER, VERSION, Manifest, PublishedColumn
@@ -185,9 +186,10 @@ _MANIFEST: Mapping[str, Callable[[Any, str], Any]] = {
     "metrics": _object,
     "suppressed": _count,
     "external": _object,
+    "seed": _one_of(SHORT),
     "made_by": _text,
 }
-_OPTIONAL = frozenset({"external"})
+_OPTIONAL = frozenset({"external", "seed"})
 _COLUMN: Mapping[str, Callable[[Any, str], Any]] = {
     "name": _text,
     "role": _one_of(Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE),

@@ -37,6 +37,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
+from sfumato.core.seeds import Seed
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement
 from sfumato.releases.anatomized import AnatomizedTables
@@ -60,7 +61,7 @@ class Intervals(NamedTuple):
         return self.hi - self.lo
 
 
-def static_anatomy(table: Microdata, m: int = 10, seed: int | None = None) -> AnatomizedTables:
+def static_anatomy(table: Microdata, m: int = 10, seed: Seed | None = None) -> AnatomizedTables:
     """sta-ana: QIT and ST of groups with m different values."""
     _require(table, m)
     release = publish(table, Anatomize(), LDiversity(m), seed=seed)
@@ -69,7 +70,7 @@ def static_anatomy(table: Microdata, m: int = 10, seed: int | None = None) -> An
 
 
 def static_generalization(
-    table: Microdata, m: int = 10, seed: int | None = None, *, unique: bool = False
+    table: Microdata, m: int = 10, seed: Seed | None = None, *, unique: bool = False
 ) -> GeneralizedTable:
     """sta-gen: boxes in which no value has more than 1/m of the rows; ``unique``: m different."""
     _require(table, m)
@@ -106,7 +107,7 @@ class UniqueMondrian:
         return Partition.of(groups)
 
 
-def random_perturbation(table: Microdata, m: int = 10, seed: int | None = None) -> PerturbedTable:
+def random_perturbation(table: Microdata, m: int = 10, seed: Seed | None = None) -> PerturbedTable:
     """ran-pert: noise that keeps a guess at 1/m."""
     _require(table, m)
     return perturb(table, m=m, seed=seed)

@@ -16,6 +16,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
+from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.releases.remembering import DATABASE, noting_rows
 from sfumato.statdb.arrivals import no_rows
@@ -48,6 +49,8 @@ class StatDB:
     all versions together are m-invariant. ``generation`` counts how often rows were changed, and
     ``counterfeits`` the values of groups that belong to nobody since. ``waiting`` has the inserted
     rows that are held back, see ``apply``; as much as the rows themselves, it is for the owner.
+    ``seed`` is None, or says that the seed was short: answers are then no secret to whoever tries
+    seeds.
     """
 
     path: Path
@@ -55,6 +58,7 @@ class StatDB:
     generation: int
     counterfeits: int
     waiting: pa.Table
+    seed: str | None = None
 
     @classmethod
     def create(
@@ -66,7 +70,8 @@ class StatDB:
         cohort: int | None = 8,
         framework: Framework = "anatomy",
         first: First | Partition = "signatures",
-        seed: int | None = None,
+        seed: Seed | None = None,
+        experiment: bool = False,
     ) -> StatDB:
         """Make a database of a table with one sensitive column, and store it in a new folder.
 
@@ -74,15 +79,18 @@ class StatDB:
         fewer keep more to themselves, more make shorter intervals, None is the paper's whole
         bucket. ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known
         anyway; "generalization" does not show them, and has longer intervals. A ``seed`` makes the
-        database repeatable, and whoever knows it and the table knows everything.
+        database repeatable, and whoever knows it and the table knows everything. A short one needs
+        ``experiment``, and the database says so for ever.
         """
         require_absent(path)
+        stated = stated_seed(seed)
+        require_written(stated, experiment=experiment)
         engine = Engine.create(
             table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
         )
         _warn_of_shown_domains(engine)
         with noting_rows(path, DATABASE, lambda state: [fingerprint(table, state.key())]):
-            create_store(path, _contents(engine, counterfeits=0, waiting=None))
+            create_store(path, _contents(engine, counterfeits=0, waiting=None, seed=stated))
         return cls.open(path)
 
     @classmethod
@@ -94,8 +102,9 @@ class StatDB:
             waiting = no_rows(engine.schema, engine.attributes)
             if contents.waiting is not None:
                 waiting = contents.waiting.select(waiting.column_names)
-            counterfeits = int(contents.facts["counterfeits"])
-            return cls(Path(path), engine, generation, counterfeits, waiting)
+            facts = contents.facts
+            counterfeits = int(facts["counterfeits"])
+            return cls(Path(path), engine, generation, counterfeits, waiting, facts.get("seed"))
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{path} is damaged: {error!r}", path=Path(path)) from error
 
@@ -125,7 +134,8 @@ class StatDB:
         deleted: Microdata | None = None,
         *,
         accept_exposure: bool = False,
-        seed: int | None = None,
+        seed: Seed | None = None,
+        experiment: bool = False,
     ) -> Update:
         """Insert and delete rows; the rows that stay keep their signatures.
 
@@ -144,21 +154,27 @@ class StatDB:
         A sensitive value that the public domain lacks is refused; domains of quasi-identifiers
         that were not declared grow when a row comes in, so a value that only a newcomer has becomes
         public. Do not delete somebody to insert the same person again: two signatures tell more
-        than one.
+        than one. A short ``seed`` needs ``experiment``, as in ``create``.
         """
+        randomness = Randomness(seed)
+        require_written(randomness.stated_seed, experiment=experiment)
         with changing(self.path):
             now = StatDB.open(self.path)
+            purpose = (now.generation, now.waiting.num_rows, accept_exposure)
+            randomness.bind(purpose, lambda: _digest(now.table(), inserted, deleted))
             change = updated(
                 now.engine,
                 now.waiting,
                 inserted,
                 deleted,
-                Randomness(seed),
+                randomness,
                 accept_exposure=accept_exposure,
             )
             if change.engine is not now.engine:
                 counterfeits = change.update.counterfeits
-                replace_state(self.path, _contents(change.engine, counterfeits, change.waiting))
+                stated = now.seed or randomness.stated_seed
+                contents = _contents(change.engine, counterfeits, change.waiting, stated)
+                replace_state(self.path, contents)
             elif change.waiting != now.waiting:
                 replace_waiting(self.path, change.waiting)
         _warn_of_exposure(change.update, now.engine.m)
@@ -167,7 +183,8 @@ class StatDB:
     def info(self) -> dict[str, Any]:
         """What everybody may know: sizes, parameters, public domains by size."""
         engine = self.engine
-        return {
+        stated = {} if self.seed is None else {"seed": self.seed}
+        return stated | {
             "rows": engine.n_rows,
             "m": engine.m,
             "cohort": engine.cohort,
@@ -208,14 +225,23 @@ def _warn_of_exposure(update: Update, m: int) -> None:
         )
 
 
-def _contents(engine: Engine, counterfeits: int, waiting: pa.Table | None) -> Contents:
-    facts = {
+def _digest(*tables: Microdata | None) -> bytes:
+    """A checksum of several tables, of which some may be missing."""
+    return b"".join(bytes(32) if one is None else one.digest() for one in tables)
+
+
+def _contents(
+    engine: Engine, counterfeits: int, waiting: pa.Table | None, seed: str | None
+) -> Contents:
+    facts: dict[str, Any] = {
         "m": engine.m,
         "cohort": engine.cohort,
         "framework": engine.framework,
         "counterfeits": counterfeits,
         "schema": stated_schema(engine.schema, engine.attributes),
     }
+    if seed is not None:
+        facts["seed"] = seed
     domains = {name: one.values for name, one in engine.attributes.items()}
     return Contents(facts, engine.stored.named(), domains, waiting)
 

@@ -32,6 +32,7 @@ from sfumato.core.partition import Partition
 from sfumato.core.query import Function, Query
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
+from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError, QueryRefused
 from sfumato.queries.columns import Catalog, Column, declared_order
 from sfumato.queries.sql import parse_condition
@@ -73,7 +74,7 @@ class Engine:
         cohort: int | None = 8,
         framework: Framework = "anatomy",
         first: First | Partition = "signatures",
-        seed: int | None = None,
+        seed: Seed | None = None,
     ) -> Engine:
         """Bucketize a table so that every row hides among m values.
 
@@ -87,7 +88,9 @@ class Engine:
                 f"framework must be {known}, not {framework!r}", parameter="framework"
             )
         announce(a_count)
-        stored = build(table, m, cohort, first, Randomness(seed))
+        randomness = Randomness(seed)
+        randomness.bind((m, cohort, framework, first), table.digest)
+        stored = build(table, m, cohort, first, randomness)
         return cls(table.schema, table.attributes, m, cohort, framework, stored)
 
     def count(self, where: str | Query = "") -> Answer:

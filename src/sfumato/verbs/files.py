@@ -11,6 +11,7 @@ from sfumato.algorithms.base import Partitioner, Stages, describe, silent
 from sfumato.algorithms.streaming.divide import DividedFile, divide_file, needs_streaming
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
+from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import ParameterError
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
@@ -48,7 +49,8 @@ def publish_file(
     names: Sequence[str] | None = None,
     header: bool | None = None,
     force: bool = False,
-    seed: int | None = None,
+    seed: Seed | None = None,
+    experiment: bool = False,
     memory_limit: int | None = None,
     progress: Stages | None = None,
 ) -> Manifest:
@@ -56,8 +58,9 @@ def publish_file(
 
     Anatomize can do so with a file that does not fit into memory. ``engine`` "auto" streams when
     the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in bytes, half of
-    what the machine offers by default.
+    what the machine offers by default. A short ``seed`` needs ``experiment``, and is stated.
     """
+    require_written(stated_seed(seed), experiment=experiment)
     if engine not in get_args(Engine):
         raise ParameterError(
             f"engine must be one of {', '.join(get_args(Engine))}, not {engine!r}",
@@ -87,7 +90,13 @@ def publish_file(
 
         with noting_rows(output, AnatomizedTables.kind, rows.fingerprints):
             return write_divided(
-                output, schema, divide, describe(algorithm), randomness, force=force
+                output,
+                schema,
+                divide,
+                describe(algorithm),
+                randomness,
+                force=force,
+                experiment=experiment,
             )
     tell("reading", 0.0)
     table = read(source, schema, query=query, missing=missing, names=names, header=header)
@@ -102,5 +111,5 @@ def publish_file(
         **(boxes if shape == GeneralizedTable.kind else {}),
     )
     tell("writing", 0.0)
-    release.write(output, force=force, format=format)
+    release.write(output, force=force, format=format, experiment=experiment)
     return release.manifest

@@ -20,6 +20,7 @@ from sfumato.core.joined import Joined, Matching, join
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.io.tables import Source, read_table
 from sfumato.metrics import information_loss as loss
@@ -59,7 +60,7 @@ def publish_join(
     labels: Labels | None = None,
     missing: str | Collection[str] = (),
     header: bool | None = None,
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> JoinRelease:
     """Publish a table with the help of an external one, such as a list of voters.
@@ -86,10 +87,13 @@ def publish_join(
     joined = join(table, listed, columns)
     _warn(joined.matching)
     randomness = Randomness(seed)
+    needs = () if others is None else requirements(others, table.schema)
+    purpose = (shown, method.name, method.trim, k, stated_promises(needs, ()))
+    randomness.bind((*purpose, describe(method.algorithm)), table.digest, joined.everyone.digest)
     found = method.partition(
         joined,
         k,
-        () if others is None else requirements(others, table.schema),
+        needs,
         randomness,
         lambda share: tell("partitioning", share),
     )
@@ -149,6 +153,7 @@ def _build(
         groups=alike.n_groups,
         metrics=generalized_figures(stated, columns, lines, alike.sizes),
         external=provenance,
+        seed=randomness.stated_seed,
     ).of_tables((*columns, *apart.columns), lines, *apart.sis.values())
     figures = _own_figures(joined, found, boxes)
     return JoinRelease(lines, alike.published_groups(), apart.sis, manifest, figures)

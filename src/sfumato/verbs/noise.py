@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
+from sfumato.core.seeds import Seed
 from sfumato.errors import SchemaError, SfumatoWarning
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.perturbed import (
@@ -29,7 +30,7 @@ def perturb(
     p: float | None = None,
     m: float | None = None,
     sensitive: str | Sequence[str] | None = None,
-    seed: int | None = None,
+    seed: Seed | None = None,
 ) -> PerturbedTable:
     """Publish every row exactly, except that its sensitive value is kept with probability ``p``.
 
@@ -38,13 +39,15 @@ def perturb(
     releases/perturbed.py derives it. The domain is what the column holds, or the order or taxonomy
     that the schema declares, and is published. ``sensitive`` names the columns to perturb, all
     sensitive ones by default; those that are not named are left out. A ``seed`` makes the run
-    repeatable, and whoever knows it can undo the noise.
+    repeatable, and whoever knows or finds it can undo the noise; see ``publish``.
     """
     names = _named(table.schema, sensitive)
     kept = {name: Retention.keeping(table.attributes[name], p, m) for name in names}
     require_spelling(table)
     _warn_of_kept(table.n_rows, kept)
-    shown, domains, columns = perturbed_tables(table, kept, Randomness(seed))
+    randomness = Randomness(seed)
+    randomness.bind({name: one.p for name, one in kept.items()}, table.digest)
+    shown, domains, columns = perturbed_tables(table, kept, randomness)
     manifest = Manifest(
         kind=PerturbedTable.kind,
         promise=tuple(
@@ -55,6 +58,7 @@ def perturb(
         rows=table.n_rows,
         groups=table.n_rows,
         metrics=perturbed_figures(kept),
+        seed=randomness.stated_seed,
     ).of_tables(columns, shown)
     release = PerturbedTable(shown, domains, manifest)
     made_from(release, table)

@@ -12,6 +12,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.core.seeds import Seed
 from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.releases.anatomized import AnatomizedTables, anatomized_tables
@@ -46,7 +47,7 @@ def publish(  # type: ignore[overload-overlap]  # Anatomize is a Partitioner wit
     model: Model,
     *,
     form: Literal["anatomized"] | None = None,
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> AnatomizedTables: ...
 
@@ -58,7 +59,7 @@ def publish(
     model: Model,
     *,
     form: Literal["anatomized"],
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> AnatomizedTables: ...
 
@@ -70,7 +71,7 @@ def publish(
     model: Model,
     *,
     form: Literal["permuted"],
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> PermutedTable: ...
 
@@ -84,7 +85,7 @@ def publish(
     form: Literal["generalized"] | None = None,
     labels: Labels | None = None,
     means: bool | Sequence[str] = False,
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> GeneralizedTable: ...
 
@@ -97,7 +98,7 @@ def publish(
     form: Form | None = None,
     labels: Labels | None = None,
     means: bool | Sequence[str] = False,
-    seed: int | None = None,
+    seed: Seed | None = None,
     progress: Stages | None = None,
 ) -> Release:
     """Make a release that keeps the model's promise.
@@ -111,8 +112,9 @@ def publish(
     value where all rows of a group share it, else nothing) or "text" (one readable column each,
     with labels where there is a tree); here, too, an algorithm has a natural way. ``means`` adds
     the group's mean of numerical quasi-identifiers. A ``seed`` makes the run repeatable, and
-    whoever knows it can undo the published order; without one, chance comes from the operating
-    system. ``progress`` hears the stage and the share of it that is done.
+    whoever knows or finds it can undo the published order: keep one of ``new_seed`` like a key. A
+    short one is for experiments. Without a seed, chance comes from the operating system.
+    ``progress`` hears the stage and the share of it that is done.
     """
     release = _release(table, algorithm, model, form, labels, means, seed, progress)
     made_from(release, table)
@@ -126,7 +128,7 @@ def _release(
     form: Form | None,
     labels: Labels | None,
     means: bool | Sequence[str],
-    seed: int | None,
+    seed: Seed | None,
     progress: Stages | None,
 ) -> Release:
     shape: str = form if form is not None else algorithm.form
@@ -136,7 +138,9 @@ def _release(
     require_form(shape, shown, table, needs, qids)
     averaged = require_means(table, means)
     tell = progress or silent
+    promise = stated_promises(needs, qids)
     randomness = Randomness(seed)
+    randomness.bind((shape, shown, averaged, describe(algorithm), promise), table.digest)
     partition = algorithm.partition(
         table, needs, randomness, lambda share: tell("partitioning", share)
     )
@@ -148,9 +152,10 @@ def _release(
     tell("building tables", 0.0)
     stated = Manifest(
         kind=shape,
-        promise=stated_promises(needs, qids),
+        promise=promise,
         algorithm=describe(algorithm),
         suppressed=left_out,
+        seed=randomness.stated_seed,
         search=partition.notes,
     )
     if shape == GeneralizedTable.kind:

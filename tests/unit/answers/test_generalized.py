@@ -15,6 +15,7 @@ from sfumato.releases.columns import Labels
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.manifest import PublishedColumn
 from tests.support.releases import generalized, naive_generalized, of_rows
+from tests.support.seeds import long_seed
 from tests.support.tables import microdata
 from tests.unit.answers.test_anatomized import QUERY_A, TABLE_1
 
@@ -182,7 +183,7 @@ def test_releases_from_files_answer_like_those_in_memory(tmp_path: Path) -> None
     table = microdata(TABLE_1, sensitive=["disease"], orders={"sex": ["F", "M"]})
     query = Query({"age": range(40), "sex": ["M"], "disease": ["dyspepsia", "flu"]})
     for name, algorithm in (("boxes", sf.Mondrian()), ("apart", sf.Anatomize())):
-        release = sf.publish(table, algorithm, sf.LDiversity(2), seed=1)
+        release = sf.publish(table, algorithm, sf.LDiversity(2), seed=long_seed(1))
         release.write(tmp_path / name)
         assert sf.load(tmp_path / name).count(query) == release.count(query)
 

@@ -21,6 +21,7 @@ from sfumato.audits.evaluation import Evaluation, evaluate
 from sfumato.errors import DataError, ParameterError, QueryRefused, SchemaError
 from sfumato.queries.sql_writing import sql_of
 from sfumato.releases.load import Release
+from tests.support.seeds import long_seed
 
 N = 240
 
@@ -74,11 +75,11 @@ TABLES: dict[str, Callable[[], sf.Microdata]] = {
 
 
 def boxes(table: sf.Microdata) -> Release:
-    return sf.publish(table, sf.Mondrian(), sf.KAnonymity(2), seed=1)
+    return sf.publish(table, sf.Mondrian(), sf.KAnonymity(2), seed=long_seed(1))
 
 
 def apart(table: sf.Microdata) -> Release:
-    return sf.publish(table, sf.Anatomize(), sf.LDiversity(1.2), seed=1)
+    return sf.publish(table, sf.Anatomize(), sf.LDiversity(1.2), seed=long_seed(1))
 
 
 def measured(table: sf.Microdata, release: Release | Path, **options: Any) -> Evaluation:

@@ -4,6 +4,7 @@ from scipy import stats
 
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
+from tests.support.seeds import long_seed
 
 
 def test_a_seed_repeats_its_words() -> None:
@@ -21,7 +22,7 @@ def test_without_a_seed_words_never_repeat() -> None:
     assert len(np.unique(drawn)) == 2000
 
 
-@pytest.mark.parametrize("seed", [None, 0])
+@pytest.mark.parametrize("seed", [None, 0, long_seed(0)])
 def test_words_fill_all_64_bits(seed: int | None) -> None:
     words = Randomness(seed).words(4000)
     assert words.dtype == np.uint64
@@ -31,7 +32,7 @@ def test_words_fill_all_64_bits(seed: int | None) -> None:
     assert (abs(bits - 2000) < 6 * np.sqrt(1000)).all()
 
 
-@pytest.mark.parametrize("seed", [None, 0])
+@pytest.mark.parametrize("seed", [None, 0, long_seed(0)])
 def test_a_permutation_has_everything_once(seed: int | None) -> None:
     assert sorted(Randomness(seed).permutation(100)) == list(range(100))
     assert Randomness(seed).permutation(0).tolist() == []

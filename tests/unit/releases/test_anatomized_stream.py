@@ -27,6 +27,7 @@ from sfumato.errors import Infeasible, OutputExists, SchemaError
 from sfumato.models.base import Model
 from sfumato.releases.anatomized_stream import write_divided
 from sfumato.releases.manifest import Manifest
+from tests.support.seeds import long_seed
 
 L = 5
 DISEASES = [f"disease-{i:02}" for i in range(12)]
@@ -62,7 +63,7 @@ def anatomize_file(
     memory_limit: int = TINY,
     progress: Callable[[str, float], None] | None = None,
 ) -> Manifest:
-    randomness = Randomness(seed)
+    randomness = Randomness(None if seed is None else long_seed(seed))
     return write_divided(
         output,
         schema,

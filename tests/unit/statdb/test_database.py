@@ -27,6 +27,7 @@ from sfumato.errors import (
     SfumatoWarning,
     StoreError,
 )
+from tests.support.seeds import long_seed
 
 SCHEMA = sf.Schema(
     identifiers=["name"],
@@ -84,7 +85,8 @@ def test_a_second_database_of_the_same_table_differs(tmp_path: Path, db: sf.Stat
     other = sf.StatDB.create(tmp_path / "other.statdb", microdata(), m=3)
     assert [db.count(query) for query in QUERIES] != [other.count(query) for query in QUERIES]
     same = [
-        sf.StatDB.create(tmp_path / f"{name}.statdb", microdata(), m=3, seed=7) for name in "ab"
+        sf.StatDB.create(tmp_path / f"{name}.statdb", microdata(), m=3, seed=long_seed(7))
+        for name in "ab"
     ]
     assert [same[0].count(q) for q in QUERIES] == [same[1].count(q) for q in QUERIES]
 

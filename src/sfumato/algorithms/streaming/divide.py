@@ -48,7 +48,7 @@ from sfumato.algorithms.streaming.census import (
 )
 from sfumato.algorithms.streaming.memory import available_memory
 from sfumato.algorithms.streaming.plan import Plan, make_plan
-from sfumato.algorithms.streaming.rows import Rows, open_rows, stored_size
+from sfumato.algorithms.streaming.rows import Rows, checksum, open_rows, stored_size
 from sfumato.algorithms.streaming.shelves import Shelves
 from sfumato.core._kernels import shuffle_groups
 from sfumato.core.arrays import Codes, Counts
@@ -129,6 +129,7 @@ def divide_file(
         require_one_spelling(sensitive, census.attribute.values.to_pylist())
     l = _require_feasible(need, census)
     announce(next_groups)
+    randomness.bind((str(need), dict(schema.roles)), lambda: checksum(source))
     block_bytes, n_blocks = _block_sizes(census, limit)
     return DividedFile(
         rows=census.rows,

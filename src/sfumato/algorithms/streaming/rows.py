@@ -8,6 +8,7 @@ never among them.
 from __future__ import annotations
 
 import glob
+import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +129,15 @@ def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:
                 if chunk.path_in_schema.partition(".")[0] in columns
             )
     return rows, size
+
+
+def checksum(source: str | Path) -> bytes:
+    """A checksum of all files of a source, in their order."""
+    found = hashlib.sha256()
+    for file in _files(source):
+        with file.open("rb") as opened:
+            found.update(hashlib.file_digest(opened, "sha256").digest())
+    return found.digest()
 
 
 def _files(source: str | Path) -> list[Path]:
