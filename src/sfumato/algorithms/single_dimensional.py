@@ -80,6 +80,10 @@ class Solution:
         """What a release says about it: facts that do not depend on the machine."""
         return {"lower_bound": self.bound, "optimal": self.optimal, "visited": self.visited}
 
+    def __repr__(self) -> str:
+        """How good it is; ``starts`` may be long."""
+        return f"Solution(cost={self.cost}, bound={self.bound}, visited={self.visited})"
+
 
 @dataclass(frozen=True, slots=True)
 class SingleDimensional:

@@ -75,6 +75,14 @@ class Verification:
             ],
         }
 
+    def __repr__(self) -> str:
+        """A summary in one line; ``checks`` has the rest."""
+        kept = sum(check.kept for check in self.checks)
+        return (
+            f"Verification({str(self.path)!r}, {self.rows:,} rows in {self.groups:,} groups, "
+            f"{kept} of {len(self.checks)} checks kept)"
+        )
+
 
 def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     """Compute every promise of a release folder again from its files.
