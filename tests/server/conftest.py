@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from tests.support.waiting import PATIENCE
 
 Serve: TypeAlias = Callable[..., str]
 
@@ -83,5 +84,5 @@ def serve() -> Iterator[Serve]:
     yield start
     for server, thread in running:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive()

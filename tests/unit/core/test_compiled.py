@@ -19,8 +19,7 @@ import sfumato
 from sfumato.core import compiled
 from sfumato.core.arrays import Counts
 from sfumato.core.compiled import announce, is_cached, kernel, watch
-
-PATIENCE = 60.0  # seconds after which an ignored stop ends the test instead of hanging it
+from tests.support.waiting import PATIENCE, eventually
 
 
 @kernel
@@ -38,14 +37,6 @@ def spin(control: Counts, work: Counts, limit: int) -> int:
     return turns
 
 
-def counting(control: Counts) -> str:
-    """Settle a hundred rows, slowly enough to be watched."""
-    while control[0] < 100:
-        control[0] += 5
-        time.sleep(0.02)
-    return "done"
-
-
 def until_stopped(control: Counts) -> bool:
     deadline = time.monotonic() + PATIENCE
     while control[1] == 0 and time.monotonic() < deadline:
@@ -55,8 +46,16 @@ def until_stopped(control: Counts) -> bool:
 
 def test_progress_hears_rising_shares() -> None:
     heard: list[float] = []
+
+    def counting(control: Counts) -> str:
+        """Settle a hundred rows, each step only after the last was heard of."""
+        for step in range(1, 4):
+            control[0] = 25 * step
+            eventually(lambda: heard[-1:] == [0.25 * step], "progress")  # noqa: B023
+        return "done"
+
     assert watch(counting, 100, heard.append) == "done"
-    assert heard
+    assert set(heard) >= {0.25, 0.5, 0.75}
     assert heard == sorted(heard)
     assert all(0 <= share <= 1 for share in heard)
 
@@ -211,7 +210,7 @@ def run_alone(code: str, place: Path, **environment: str) -> subprocess.Complete
         env={**os.environ, **NOWHERE, "PYTHONPATH": str(place), **environment},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE,
     )
 
 

@@ -24,6 +24,7 @@ from sfumato.errors import (
     SfumatoWarning,
     StoreError,
 )
+from tests.support.waiting import PATIENCE
 
 SCHEMA = sf.Schema(
     identifiers=["name"],
@@ -214,13 +215,13 @@ def test_a_killed_apply_leaves_one_state_or_the_other(db: sf.StatDB) -> None:
     context = multiprocessing.get_context("spawn")
     for pause in (0.0, 0.01, 0.05):
         started = context.Event()
-        writer = context.Process(target=_apply_for_ever, args=(str(db.path), started))
+        writer = context.Process(target=_apply_for_ever, args=(str(db.path), started), daemon=True)
         writer.start()
-        started.wait()
+        assert started.wait(PATIENCE)
         time.sleep(pause)
         assert writer.pid is not None
         os.kill(writer.pid, signal.SIGKILL)
-        writer.join()
+        writer.join(PATIENCE)
         found = sf.StatDB.open(db.path)
         assert found.engine.n_rows == 400 + 5 * (found.generation - 1)
     assert found.generation > 3
