@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -200,3 +201,23 @@ def test_a_client_that_goes_away_stops_nothing(folder_of_people: Path, tmp_path:
         assert server.returncode == 0
     assert "Traceback" not in err
     assert "failure" not in err
+
+
+def test_no_question_waits_for_the_compiler(folder_of_wages: Path, tmp_path: Path) -> None:
+    """Kernels are there when the server is: in a process of its own, where nothing ran before."""
+    code = (
+        "import sys\n"
+        "from sfumato.server.databases import open_all\n"
+        "from sfumato.statdb import _count_kernel, _tally_kernel\n"
+        "(served,) = open_all(sys.argv[1:]).values()\n"
+        "found = [*vars(_count_kernel).values(), *vars(_tally_kernel).values()]\n"
+        "kernels = [one for one in found if hasattr(one, 'signatures')]\n"
+        "def made(): return sum(len(one.signatures) for one in kernels)\n"
+        "before = made()\n"
+        "served.state.statdb.query('SELECT COUNT(*), SUM(wage), AVG(wage), MAX(wage) FROM t')\n"
+        "print(before > 0, made() - before)\n"
+        "served.close()\n"
+    )
+    command = [sys.executable, "-c", code, str(copied(folder_of_wages, tmp_path, "wages"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout == "True 0\n", done.stderr

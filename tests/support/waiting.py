@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE = 240.0  # seconds; below the time limit of a test, so that what was waited for is told
+PATIENCE = 600.0  # seconds; below the time limit of a test, so that what was waited for is told
 
 
 def eventually(happens: Callable[[], object], what: str = "it") -> None:
