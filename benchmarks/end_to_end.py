@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 import sfumato as sf
 from benchmarks.data import CENSUS_QUASI, census
-from benchmarks.measure import Line, ratio
+from benchmarks.measure import PATIENCE, Line, ratio
 from sfumato.core.fingerprint import fingerprint
 
 _MEMORY = """
@@ -89,6 +89,7 @@ def _memory(folder: Path | None, place: Path) -> Line:
         check=True,
         text=True,
         env=os.environ,
+        timeout=PATIENCE,
     )
     gibibytes = int(done.stdout) / 2**20
     detail = f"{table.num_rows:,} rows of {source}, whole process"

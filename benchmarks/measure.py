@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+PATIENCE = 3600.0  # seconds for a program that is measured; one that hangs ends the run
+
 
 @dataclass(frozen=True, slots=True)
 class Line:

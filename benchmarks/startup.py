@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.measure import Line
+from benchmarks.measure import PATIENCE, Line
 
 _FIRST = """
 import time
@@ -54,7 +54,7 @@ def _import_only() -> float:
 
 def _wall(command: list[str]) -> float:
     start = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, env=_environment())
+    subprocess.run(command, check=True, capture_output=True, env=_environment(), timeout=PATIENCE)
     return time.perf_counter() - start
 
 
@@ -69,6 +69,7 @@ def _python(code: str, **more: str) -> str:
         capture_output=True,
         text=True,
         env={**_environment(), **more},
+        timeout=PATIENCE,
     )
     return done.stdout
 

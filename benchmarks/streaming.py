@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.data import CENSUS_QUASI, CENSUS_SIZES
-from benchmarks.measure import Line
+from benchmarks.measure import PATIENCE, Line
 from sfumato.core.arrays import Counts
 
 L = 10
@@ -102,6 +102,7 @@ def _measure(place: Path, rows: int) -> tuple[float, float, int, list[str]]:
             stdout=subprocess.PIPE,
             check=True,
             text=True,
+            timeout=PATIENCE,
         )
         seconds, cpu, peak = json.loads(done.stdout.splitlines()[-1])
         taken.append(seconds)

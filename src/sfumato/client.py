@@ -223,7 +223,7 @@ class _Line:
     host: str
     port: int | None
     path: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)  # the token is one of them
     timeout: float
     patience: float
     lock: threading.Lock = field(default_factory=threading.Lock)

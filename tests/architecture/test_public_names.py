@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import sfumato as sf
+from tests.support.waiting import PATIENCE
 
 PUBLIC = [
     "connect", "StatDB", "TopDown", "JoinRisk", "edge_attack", "join_risk",
@@ -47,7 +48,7 @@ def test_unknown_names_are_attribute_errors() -> None:
 def test_importing_sfumato_imports_nothing_heavy() -> None:
     code = "import sys, sfumato; print(*sorted(sys.modules))"
     loaded = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE
     ).stdout.split()
     assert "sfumato" in loaded
     assert not {"numpy", "numba", "pyarrow", "duckdb", "rich", "click"} & set(loaded)
@@ -61,7 +62,7 @@ def test_help_does_not_import_the_engine() -> None:
         "print(*sorted(sys.modules))"
     )
     loaded = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE
     ).stdout.split()
     assert "click" in loaded
     assert not {"numpy", "numba", "pyarrow", "duckdb", "rich"} & set(loaded)

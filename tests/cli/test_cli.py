@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from tests.support.waiting import PATIENCE
+
 SCHEMA = """
 identifiers = ["name"]
 quasi = ["age", "sex"]
@@ -39,7 +41,11 @@ def place(tmp_path: Path) -> Path:
 
 def sfumato(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "sfumato", *arguments], cwd=place, capture_output=True, text=True
+        [sys.executable, "-m", "sfumato", *arguments],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
 
@@ -218,7 +224,9 @@ def test_a_full_disk(place: Path) -> None:
     for path in (place / "out").iterdir():
         path.unlink()
     (place / "out").rmdir()
-    done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=place, capture_output=True, text=True, timeout=PATIENCE
+    )
     refused(done, place, "File too large")
 
 
@@ -236,13 +244,16 @@ def test_progress_is_shown_and_ctrl_c_in_the_middle_leaves_nothing(place: Path) 
     )  # fmt: skip
     os.close(theirs)
     seen = b""
-    while b"partitioning" not in seen:
-        seen += os.read(ours, 4096)
-    process.send_signal(signal.SIGINT)
-    with contextlib.suppress(OSError):  # a terminal whose other end is closed
-        while chunk := os.read(ours, 4096):
-            seen += chunk
-    assert process.wait(timeout=60) == 130
+    try:
+        while b"partitioning" not in seen:
+            seen += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(OSError):  # a terminal whose other end is closed
+            while chunk := os.read(ours, 4096):
+                seen += chunk
+        assert process.wait(timeout=PATIENCE) == 130
+    finally:
+        process.kill()
     assert b"nothing half-written is left" in seen
     assert not [path for path in place.iterdir() if "out" in path.name]
 
@@ -338,7 +349,7 @@ def test_a_bug_is_one_line_and_never_a_broken_promise(place: Path) -> None:
     for debug in ("", "1"):
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=place, capture_output=True, text=True,
-            env={**os.environ, "SFUMATO_DEBUG": debug},
+            env={**os.environ, "SFUMATO_DEBUG": debug}, timeout=PATIENCE,
         )  # fmt: skip
         assert done.returncode == 70
         said = done.stderr.splitlines()[-1]
@@ -367,7 +378,11 @@ def test_suggestions_repeat_the_way_the_table_was_read(place: Path) -> None:
         "patients.csv", "-s", "s.toml", "--query", query, "--missing", "?",
     ]  # fmt: skip
     again = subprocess.run(
-        [sys.executable, "-m", *shlex.split(command)], cwd=place, capture_output=True, text=True
+        [sys.executable, "-m", *shlex.split(command)],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert again.returncode == 0, again.stderr
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.waiting import PATIENCE
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -24,7 +26,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def sfumato(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "sfumato", *arguments], cwd=place, capture_output=True, text=True
+        [sys.executable, "-m", "sfumato", *arguments],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import sfumato as sf
 from tests.support.seeds import long_seed
+from tests.support.waiting import PATIENCE
 
 ROWS = "age,sex,disease\n20,F,flu\n30,M,cold\n40,F,flu\n50,M,gout\n"
 SCHEMA = 'quasi = ["age", "sex"]\nsensitive = "disease"\n'
@@ -31,7 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(place: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "sfumato", "query", *arguments]
-    return subprocess.run(command, cwd=place, capture_output=True, check=False)
+    return subprocess.run(command, cwd=place, capture_output=True, check=False, timeout=PATIENCE)
 
 
 def test_a_table_says_which_is_which(place: Path) -> None:

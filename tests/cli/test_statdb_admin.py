@@ -21,6 +21,7 @@ from sfumato.cli.main import main
 from sfumato.statdb.ledger import FILE, Ledger
 from sfumato.statdb.log_records import Entry
 from sfumato.statdb.tokens import Tokens
+from tests.support.waiting import PATIENCE
 
 ROWS = "age,sex,disease\n" + "".join(
     f"{20 + i % 40},{'FM'[i % 2]},{('flu', 'cold', 'gout')[i % 3]}\n" for i in range(60)
@@ -79,6 +80,7 @@ def test_a_secret_can_be_piped(folder: str) -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=PATIENCE,
     )
     secret = made.stdout.removesuffix("\n")
     with Tokens.open(folder) as tokens:

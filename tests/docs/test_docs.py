@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -12,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -23,12 +27,31 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return [(kind, body) for kind, body in BLOCK.findall(page.read_text(encoding="utf-8"))]
 
 
-def run(command: list[str], folder: Path) -> None:
+def run(command: list[str], folder: Path) -> int:
+    """Run a block in a process group of its own, whose number is returned.
+
+    What it prints goes to a file: a program that a block leaves behind may keep it open, and a
+    pipe would then have no end.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+    environment = {**os.environ, "PATH": path}
+    with (folder / ".printed").open("w+") as out, subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=out, stderr=out, start_new_session=True
+    ) as started:  # fmt: skip
+        try:
+            code = started.wait(PATIENCE)
+        except BaseException:
+            stop(started.pid)
+            raise
+        out.seek(0)
+        assert code == 0, f"{command[-1]}\n{out.read()}"
+    return started.pid
+
+
+def stop(group: int) -> None:
+    """End what a block left running."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -36,13 +59,28 @@ def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     with resources.as_file(resources.files("sfumato") / "data") as bundled:
         for name in ("patients.csv", "patients.toml"):
             shutil.copy(bundled / name, tmp_path / name)
-    for kind, body in blocks(page):
-        if kind == "toml":
-            tomllib.loads(body)
-        elif kind == "python":
-            run([sys.executable, "-c", body], tmp_path)
-        elif not body.lstrip().startswith(("make", "pip", "git")):
-            run(["bash", "-euc", body], tmp_path)
+    groups = []
+    try:
+        for kind, body in blocks(page):
+            if kind == "toml":
+                tomllib.loads(body)
+            elif kind == "python":
+                groups.append(run([sys.executable, "-c", body], tmp_path))
+            elif not body.lstrip().startswith(("make", "pip", "git")):
+                groups.append(run(["bash", "-euc", body], tmp_path))
+    finally:
+        for group in groups:
+            stop(group)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_blocks_wait_with_an_end_and_take_free_ports(page: Path) -> None:
+    for _, body in blocks(page):
+        assert not re.search(r"--port[ =](?!0\b)", body), body
+        assert not re.search(r"(localhost|127\.0\.0\.1|\[::1\]):\d", body), body
+        for line in body.splitlines():
+            if re.search(r"\b(until|while)\b.*\bdo\b", line):
+                assert line.lstrip().startswith("timeout "), line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

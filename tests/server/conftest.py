@@ -15,6 +15,7 @@ import pytest
 
 import sfumato as sf
 from tests.support.seeds import long_seed
+from tests.support.waiting import PATIENCE
 
 Serve: TypeAlias = Callable[..., str]
 
@@ -84,5 +85,5 @@ def serve() -> Iterator[Serve]:
     yield start
     for server, thread in running:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive()

@@ -24,6 +24,7 @@ from sfumato.server.serving import create_app
 from sfumato.statdb.ledger import Ledger
 from sfumato.statdb.log_records import Record
 from sfumato.statdb.tokens import Role, Tokens
+from tests.support.waiting import PATIENCE
 
 with warnings.catch_warnings():
     # it would rather have httpx2, which few have
@@ -124,7 +125,7 @@ def process(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
         try:
             assert started.stdout is not None
             found = re.search(r"on (http://\S+)", started.stdout.readline())
-            assert found is not None, started.communicate()
+            assert found is not None, started.communicate(timeout=PATIENCE)
             # read here: it may be in the buffer already, where communicate() does not look
             assert "Ctrl-C" in started.stdout.readline()
             yield started, found[1]
@@ -133,7 +134,7 @@ def process(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def get(url: str, path: str) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE)
     connection.request("GET", path)
     reply = connection.getresponse()
     told = json.loads(reply.read())

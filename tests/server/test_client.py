@@ -20,6 +20,7 @@ from sfumato import client
 from sfumato.client import Connection, connect
 from sfumato.core.answer import Result
 from sfumato.errors import ParameterError, QueryRefused, RemoteError, SfumatoWarning
+from tests.support.waiting import PATIENCE
 
 CONDITIONS = [
     "",
@@ -253,7 +254,8 @@ def moody() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
-        thread.join()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 from sfumato.client import connect
 from sfumato.errors import RemoteError
+from tests.support.waiting import PATIENCE, eventually
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -41,11 +41,14 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         ],
         check=True,
         capture_output=True,
+        timeout=PATIENCE,
     )
     return chain, key
 
 
-def configured(folder: Path, certificate: tuple[Path, Path], **ports: int) -> Path:
+def configured(
+    folder: Path, certificate: tuple[Path, Path], *, plain: int, secure: int, behind: int
+) -> Path:
     """The example with our certificate, ports and folders, inside of what a whole file needs."""
     site = (DEPLOY / "nginx.conf").read_text("utf-8")
     changes = {
@@ -54,9 +57,9 @@ def configured(folder: Path, certificate: tuple[Path, Path], **ports: int) -> Pa
         r"/var/log/nginx/sfumato.log": str(folder / "access.log"),
         r"data\.example\.org": "localhost",
         r"    listen \[::\].*\n": "",
-        r"listen 80;": f"listen 127.0.0.1:{ports.get('plain', 8080)};",
-        r"listen 443": f"listen 127.0.0.1:{ports.get('secure', 8443)}",
-        r"127\.0\.0\.1:8000;": f"127.0.0.1:{ports.get('behind', 8000)};",
+        r"listen 80;": f"listen 127.0.0.1:{plain};",
+        r"listen 443": f"listen 127.0.0.1:{secure}",
+        r"127\.0\.0\.1:8000;": f"127.0.0.1:{behind};",
     }
     for pattern, replacement in changes.items():
         site, found = re.subn(pattern, replacement, site)
@@ -75,8 +78,11 @@ def configured(folder: Path, certificate: tuple[Path, Path], **ports: int) -> Pa
 
 @needs_nginx
 def test_nginx_accepts_the_example(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
-    config = configured(tmp_path, certificate)
-    done = subprocess.run([str(NGINX), "-t", "-c", str(config)], capture_output=True, text=True)
+    # free ones: the check binds them
+    plain, secure, behind = free_ports(3)
+    config = configured(tmp_path, certificate, plain=plain, secure=secure, behind=behind)
+    command = [str(NGINX), "-t", "-c", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert "[emerg]" not in done.stderr
 
@@ -92,16 +98,27 @@ def behind_nginx(
     shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
     _, secret = Tokens.open(folder).create("a test", "analyst")
     address = serve(folder, require_tokens=True)
-    plain, secure = free_ports(2)
     behind = int(address.rpartition(":")[2])
-    config = configured(tmp_path, certificate, plain=plain, secure=secure, behind=behind)
-    process = subprocess.Popen([str(NGINX), "-c", str(config)], stderr=subprocess.DEVNULL)
+    process, secure = started(tmp_path, certificate, behind)
     try:
-        wait_for(secure)
         yield f"https://localhost:{secure}", secret, tmp_path / "access.log"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
+
+
+def started(
+    folder: Path, certificate: tuple[Path, Path], behind: int
+) -> tuple[subprocess.Popen[bytes], int]:
+    """nginx and its port; others may take a free port before nginx does, so a few are tried."""
+    for _ in range(5):
+        plain, secure = free_ports(2)
+        config = configured(folder, certificate, plain=plain, secure=secure, behind=behind)
+        process = subprocess.Popen([str(NGINX), "-c", str(config)], stderr=subprocess.DEVNULL)
+        eventually(lambda: process.poll() is not None or listens(secure), "nginx")  # noqa: B023
+        if process.poll() is None:
+            return process, secure
+    raise AssertionError("nginx does not start")
 
 
 @needs_nginx
@@ -119,7 +136,7 @@ def test_the_server_behind_nginx(
         assert db.count("sex = 'male' AND wage = 500").hi > 0
     host = address.removeprefix("https://")
     plain = http.client.HTTPSConnection(
-        host, context=ssl.create_default_context(cafile=certificate[0])
+        host, timeout=PATIENCE, context=ssl.create_default_context(cafile=certificate[0])
     )
     sql = "/v1/query?sql=SELECT+COUNT(*)+FROM+t"
     body, kind = b'{"sql": "SELECT COUNT(*) FROM t"}', {"Content-Type": "application/json"}
@@ -154,7 +171,8 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     text = text.replace("/opt/sfumato/bin/sfumato statdb", f"{ours} statdb")
     text = re.sub(r"^(User|Group)=sfumato\n", "", text, flags=re.MULTILINE)
     unit.write_text(text, "utf-8")
-    done = subprocess.run([ANALYZE, "verify", str(unit)], capture_output=True, text=True)
+    command = [ANALYZE, "verify", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     complaints = [line for line in done.stderr.splitlines() if unit.name in line]
     assert done.returncode == 0, done.stderr
     assert complaints == []
@@ -182,12 +200,9 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def wait_for(port: int) -> None:
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise AssertionError("nginx does not listen")
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True

@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 import sfumato as sf
 from sfumato.client import connect
 from sfumato.queries.query_json import from_line
+from tests.support.waiting import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
@@ -38,7 +39,9 @@ Open: TypeAlias = Callable[..., Page]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=ARGUMENTS, timeout=1000 * PATIENCE
+        )
         yield browser
         browser.close()
 
@@ -62,7 +65,7 @@ def visit(browser: Browser, contexts: contextlib.ExitStack) -> Iterator[Open]:
     hosts: set[str] = set()
 
     def watched(context: BrowserContext) -> BrowserContext:
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(1000 * PATIENCE)
         context.add_init_script(
             "addEventListener('securitypolicyviolation', (e) => console.error('CSP', e.blockedURI))"
         )
@@ -348,7 +351,9 @@ def test_copies_work_elsewhere(
     wanted = local.query(copies["Copy as SQL"]).answer
     assert sentence(page).startswith(bounds(wanted))
     if shutil.which("curl"):
-        done = subprocess.run(["bash", "-c", copies["Copy as curl"]], capture_output=True)
+        done = subprocess.run(
+            ["bash", "-c", copies["Copy as curl"]], capture_output=True, timeout=PATIENCE
+        )
         assert json.loads(done.stdout)["rows"][0]["answers"]["count"]["hi"] == wanted.hi
     monkeypatch.setattr(sf, "connect", connect, raising=False)
     with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -26,6 +26,7 @@ from sfumato.statdb.log_records import Entry
 from tests.server.conftest import wages
 from tests.server.kit import copied, records
 from tests.support.seeds import long_seed
+from tests.support.waiting import PATIENCE
 
 
 def entry(request_id: str) -> Entry:
@@ -71,11 +72,12 @@ def test_a_cache_is_used_by_many_threads() -> None:
             cache.put((seed * number) % 97, number, 50)
             cache.get(number % 97)
 
-    threads = [threading.Thread(target=use, args=(seed,)) for seed in range(4)]
+    threads = [threading.Thread(target=use, args=(seed,), daemon=True) for seed in range(4)]
     for one in threads:
         one.start()
     for one in threads:
-        one.join()
+        one.join(PATIENCE)
+        assert not one.is_alive()
     assert cache.size == 50 * len(cache) <= 1_000
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import sfumato as sf
 from tests.server.conftest import people
 from tests.server.kit import COUNT, FLU, Kit, copied, require_error, running
+from tests.support.waiting import PATIENCE, eventually
 
 
 def change(folder: Path, start: int) -> None:
@@ -37,18 +37,19 @@ def test_a_change_is_served_without_dropping_requests(
                 assert answer["lo"] == answer["hi"]
                 seen.append((told["generation"], answer["lo"]))
 
-        clients = [threading.Thread(target=ask) for _ in range(3)]
+        clients = [threading.Thread(target=ask, daemon=True) for _ in range(3)]
         for one in clients:
             one.start()
-        for turn in range(3):
-            change(folder, 10 * turn)
-            time.sleep(0.4)
-        until = time.monotonic() + 10
-        while seen[-1][0] < 4 and time.monotonic() < until:
-            time.sleep(0.05)
-        stop.set()
+        try:
+            eventually(lambda: seen, "a first answer")
+            for turn in range(3):
+                change(folder, 10 * turn)
+                eventually(lambda: seen[-1][0] == turn + 2, "the change")  # noqa: B023
+        finally:
+            stop.set()
         for one in clients:
-            one.join()
+            one.join(PATIENCE)
+            assert not one.is_alive()
         assert kit.http.get("/ready").status_code == 200
         assert set(seen) <= {(1, 600), (2, 590), (3, 580), (4, 570)}
         assert {1, 4} <= {generation for generation, _ in seen}
@@ -70,15 +71,12 @@ def test_a_damaged_folder_is_told_and_the_old_state_stays(
         known = kit.answer(FLU)["rows"]
         header = (folder / "statdb.json").read_bytes()
         (folder / "statdb.json").write_bytes(b"{}")
-        until = time.monotonic() + 10
-        while kit.http.get("/ready").status_code == 200 and time.monotonic() < until:
-            time.sleep(0.05)
+        eventually(lambda: kit.http.get("/ready").status_code != 200)
         require_error(kit.http.get("/ready"), 503, "not_ready")
         assert kit.answer(FLU)["rows"] == known
         kit.app.service.databases["people"]._next_try = 0.0
         (folder / "statdb.json").write_bytes(header)
-        while kit.http.get("/ready").status_code != 200 and time.monotonic() < until:
-            time.sleep(0.05)
+        eventually(lambda: kit.http.get("/ready").status_code == 200)
         assert kit.http.get("/ready").status_code == 200
         assert any(line["event"] == "reload" for line in kit.logged())
 
@@ -99,9 +97,7 @@ def test_rows_that_are_held_back_leave_no_trace(folder_of_people: Path, tmp_path
         assert not [line for line in kit.logged() if line["event"] == "reload"]
         # the control: what is answered otherwise is seen
         database.apply(deleted=sf.Microdata.from_arrow(people().slice(5, 1), one.schema))
-        until = time.monotonic() + 30
-        while served.state.generation == 1 and time.monotonic() < until:
-            time.sleep(0.05)
+        eventually(lambda: served.state.generation > 1)
         assert _public(kit) != before
 
 

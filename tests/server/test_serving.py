@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -33,6 +34,7 @@ from tests.server.kit import (
     running,
     secret,
 )
+from tests.support.waiting import PATIENCE, eventually
 
 
 def test_it_serves_and_stops_in_good_order(folder_of_people: Path, tmp_path: Path) -> None:
@@ -52,14 +54,14 @@ def test_it_serves_and_stops_in_good_order(folder_of_people: Path, tmp_path: Pat
     with process(folder, "--port", 0) as (server, url):
         assert url.startswith("http://127.0.0.1:")
         assert get(url, "/ready") == (200, {"status": "ready", "databases": 1})
-        clients = [threading.Thread(target=ask) for _ in range(4)]
+        clients = [threading.Thread(target=ask, daemon=True) for _ in range(4)]
         for one in clients:
             one.start()
-        time.sleep(0.3)
+        eventually(lambda: len(answered) >= 20, "twenty answers")
         server.send_signal(signal.SIGTERM)
-        _, err = server.communicate(timeout=20)
+        _, err = server.communicate(timeout=PATIENCE)
         for one in clients:
-            one.join(20)
+            one.join(PATIENCE)
         assert server.returncode == 0, err
     lines = [json.loads(line) for line in err.splitlines()]
     assert (lines[0]["event"], lines[-1]["event"]) == ("start", "stop")
@@ -69,11 +71,39 @@ def test_it_serves_and_stops_in_good_order(folder_of_people: Path, tmp_path: Pat
     assert sorted(answered) == sorted(one.entry.request_id for one in records(folder))
 
 
+def test_the_address_is_in_a_file_while_it_is_served(
+    folder_of_people: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "server.url"
+    file.write_text("http://127.0.0.1:1\n")  # of a server that was killed
+    folder = copied(folder_of_people, tmp_path)
+    with process(folder, "--port", 0, "--address-file", file) as (server, url):
+        assert get(url, "/health")[0] == 200
+        assert file.read_text() == f"{url}\n"
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=PATIENCE)
+        assert server.returncode == 0
+    assert not file.exists()
+    assert not list(tmp_path.glob(".server.url*"))
+
+
+def test_an_address_file_that_cannot_be_written_stops_the_start(
+    folder_of_people: Path, tmp_path: Path
+) -> None:
+    folder = copied(folder_of_people, tmp_path)
+    wrong = str(tmp_path / "nowhere" / "server.url")
+    options = ["--port", "0", "--address-file", wrong]
+    for _ in range(2):  # the database is let go
+        found = CliRunner().invoke(cli, ["statdb", "serve", str(folder), *options])
+        assert isinstance(found.exception, ParameterError)
+        assert "--address-file" in str(found.exception)
+
+
 def test_ctrl_c_is_no_failure(folder_of_people: Path, tmp_path: Path) -> None:
     with process(copied(folder_of_people, tmp_path), "--port", 0) as (server, url):
         assert get(url, "/health")[0] == 200
         server.send_signal(signal.SIGINT)
-        _, err = server.communicate(timeout=20)
+        _, err = server.communicate(timeout=PATIENCE)
         assert server.returncode == 0
         assert "Traceback" not in err
 
@@ -167,7 +197,27 @@ def test_a_client_that_goes_away_stops_nothing(folder_of_people: Path, tmp_path:
         assert get(url, "/ready")[0] == 200
         time.sleep(0.1)
         server.send_signal(signal.SIGTERM)
-        _, err = server.communicate(timeout=20)
+        _, err = server.communicate(timeout=PATIENCE)
         assert server.returncode == 0
     assert "Traceback" not in err
     assert "failure" not in err
+
+
+def test_no_question_waits_for_the_compiler(folder_of_wages: Path, tmp_path: Path) -> None:
+    """Kernels are there when the server is: in a process of its own, where nothing ran before."""
+    code = (
+        "import sys\n"
+        "from sfumato.server.databases import open_all\n"
+        "from sfumato.statdb import _count_kernel, _tally_kernel\n"
+        "(served,) = open_all(sys.argv[1:]).values()\n"
+        "found = [*vars(_count_kernel).values(), *vars(_tally_kernel).values()]\n"
+        "kernels = [one for one in found if hasattr(one, 'signatures')]\n"
+        "def made(): return sum(len(one.signatures) for one in kernels)\n"
+        "before = made()\n"
+        "served.state.statdb.query('SELECT COUNT(*), SUM(wage), AVG(wage), MAX(wage) FROM t')\n"
+        "print(before > 0, made() - before)\n"
+        "served.close()\n"
+    )
+    command = [sys.executable, "-c", code, str(copied(folder_of_wages, tmp_path, "wages"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout == "True 0\n", done.stderr

@@ -15,19 +15,27 @@ The bound along an attribute is kind twice: intervals need to be safe only with 
 other attributes that are IN, and rows are charged for the groups that all their OPEN cuts together
 would make, though for no less than the smallest group that is allowed, nor less than an even
 division of their cell would cost.
+
+Nearly all time goes into weighing intervals, so whoever weighs also watches the clock and raises
+OutOfTime in any of these steps. What was found until then stands: every grid that is better than
+those before is kept at once, and a node leaves the heap only after it was looked at wholly, so that
+its bound still counts when the look is broken off.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import count, cycle, product
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from sfumato.algorithms._single_grid import IN, OPEN, OUT, Crowd, Marks, View
+from sfumato.algorithms._single_grid import IN, OPEN, OUT, Crowd, Marks, View, number_cells
 from sfumato.algorithms._single_kernel import FORBIDDEN, Strip, best_ways
+from sfumato.algorithms._single_weigh import OutOfTime
 from sfumato.algorithms.base import Progress
 from sfumato.core.arrays import Counts
 
@@ -63,39 +71,72 @@ class Sight(NamedTuple):
     best: Marks
 
 
-def search(
-    crowd: Crowd, weigh: Weigh, goes_on: Callable[[int], bool], progress: Progress
-) -> Outcome:
-    """Look at nodes until the cheapest grid is proven, or ``goes_on`` says no to their number."""
-    grid = first_grid(crowd, weigh)
+@dataclass(slots=True)
+class Cheapest:
+    """The cheapest grid so far: it outlives a search that is broken off."""
+
+    grid: Grid
+
+    def offer(self, grid: Grid) -> None:
+        """Keep a grid if it costs less."""
+        if grid.cost < self.grid.cost:
+            self.grid = grid
+
+
+def search(crowd: Crowd, weigh: Weigh, most: float, progress: Progress) -> Outcome:
+    """Look at nodes until the cheapest grid is proven, at ``most`` so many, or out of time."""
+    found = Cheapest(grid_of(crowd, crowd.marks(OUT)))
     numbers = count()
     heap = [(0, next(numbers), crowd.marks(OPEN))]
     visited = 0
-    while heap and heap[0][0] < grid.cost and goes_on(visited):
-        bound, _, marks = heapq.heappop(heap)
-        progress(bound / grid.cost)
-        visited += 1
-        sight = narrowed(crowd, weigh, marks, grid.cost)
-        if sight is None:
-            continue
-        if visited == 1:
-            crowd = crowd.merged(sight.marks)  # what is useless at the root is so everywhere
-        grid = _cheaper(crowd, weigh, sight, grid, visited)
-        for child, least in _children(crowd, sight):
-            if max(bound, least) < grid.cost:
-                heapq.heappush(heap, (max(bound, least), next(numbers), child))
-    return Outcome(grid, min(heap[0][0], grid.cost) if heap else grid.cost, visited)
+    try:
+        first_grid(crowd, weigh, found)
+        while heap and heap[0][0] < found.grid.cost and visited < most:
+            bound, _, marks = heap[0]
+            progress(bound / found.grid.cost)
+            sight = narrowed(crowd, weigh, marks, found.grid.cost)
+            if sight is not None:
+                if not visited:
+                    crowd = crowd.merged(sight.marks)  # useless at the root is so everywhere
+                _improve(crowd, weigh, sight, found, visited + 1)
+            heapq.heappop(heap)
+            visited += 1
+            for child, least in [] if sight is None else _children(crowd, sight):
+                if max(bound, least) < found.grid.cost:
+                    heapq.heappush(heap, (max(bound, least), next(numbers), child))
+    except OutOfTime:
+        pass
+    cost = found.grid.cost
+    return Outcome(found.grid, min(heap[0][0], cost) if heap else cost, visited)
 
 
-def first_grid(crowd: Crowd, weigh: Weigh) -> Grid:
-    """A good grid to begin with: the best of some local optima, and what becomes of it."""
-    axes, uncut = range(len(crowd.slices)), crowd.marks(OUT)
-    starts = [(_greedy(crowd, weigh), [*axes]), *((uncut, _led_by(axis, axes)) for axis in axes)]
-    found = [polished(crowd, weigh, marks, order) for marks, order in starts]
-    return redone(crowd, weigh, min(found, key=lambda grid: grid.cost))
+def grid_of(crowd: Crowd, marks: Marks) -> Grid:
+    """The grid of all cuts that are IN, with what it costs."""
+    cells, first = number_cells(crowd.between(marks, IN))
+    rows = np.bincount(cells, weights=crowd.weights, minlength=len(first)).astype(np.int64)
+    return Grid(int((rows**2).sum()), np.where(marks == IN, IN, OUT))
 
 
-def polished(crowd: Crowd, weigh: Weigh, marks: Marks, order: Sequence[int]) -> Grid:
+def first_grid(crowd: Crowd, weigh: Weigh, found: Cheapest) -> None:
+    """Good grids to begin with: some local optima, and what becomes of the best of them.
+
+    Should there be no time for them, cuts of the attributes with the fewest values come first.
+    """
+    axes, uncut, hasty = range(len(crowd.slices)), crowd.marks(OUT), Cheapest(found.grid)
+    try:
+        polished(crowd, weigh, uncut, sorted(axes, key=partial(_length, crowd)), hasty)
+        polished(crowd, weigh, _greedy(crowd, weigh, found), [*axes], found)
+        for axis in axes:
+            polished(crowd, weigh, uncut, _led_by(axis, axes), found)
+    except OutOfTime:
+        found.offer(hasty.grid)
+        raise
+    redone(crowd, weigh, found.grid, found)
+
+
+def polished(
+    crowd: Crowd, weigh: Weigh, marks: Marks, order: Sequence[int], found: Cheapest
+) -> Grid:
     """The best cuts of one attribute after another, given the others', until none gets better."""
     anything = crowd.marks(OPEN)
     cost, idle = FORBIDDEN, 0
@@ -109,23 +150,32 @@ def polished(crowd: Crowd, weigh: Weigh, marks: Marks, order: Sequence[int]) -> 
             cost, idle = int(through[0]), 0
             marks = trial
             marks[part][marks[part] > OUT] = np.where(on_way, IN, OUT)
+            found.offer(Grid(cost, marks))
         if idle == len(order):
             break
     return Grid(cost, marks)
 
 
-def redone(crowd: Crowd, weigh: Weigh, grid: Grid) -> Grid:
+def redone(crowd: Crowd, weigh: Weigh, grid: Grid, found: Cheapest) -> None:
     """Give up the cuts of one attribute and let the others go first, as long as it helps."""
+    better: Grid | None = grid
+    while better is not None:
+        grid = better
+        tries = (
+            polished(crowd, weigh, marks, order, found) for marks, order in _retries(crowd, grid)
+        )
+        better = next((tried for tried in tries if tried.cost < grid.cost), None)
+
+
+def _retries(crowd: Crowd, grid: Grid) -> Iterator[tuple[Marks, list[int]]]:
+    """The grid without the cuts of one attribute, which then comes last."""
     axes = range(len(crowd.slices))
     for last, first in product(axes, axes):
         marks = grid.marks.copy()
         marks[crowd.slices[last]][1:-1] = OUT
         if first != last and (marks != grid.marks).any():
             others = [axis for axis in axes if axis != last]
-            tried = polished(crowd, weigh, marks, [*_led_by(first, others), last])
-            if tried.cost < grid.cost:
-                return redone(crowd, weigh, tried)
-    return grid
+            yield marks, [*_led_by(first, others), last]
 
 
 def narrowed(crowd: Crowd, weigh: Weigh, marks: Marks, limit: int) -> Sight | None:
@@ -156,16 +206,18 @@ def _seen(crowd: Crowd, weigh: Weigh, marks: Marks) -> Sight:
     return Sight(bound, marks, through, around, best)
 
 
-def _cheaper(crowd: Crowd, weigh: Weigh, sight: Sight, grid: Grid, visited: int) -> Grid:
-    """The cheapest grid so far, or one that this node leads to."""
+def _improve(crowd: Crowd, weigh: Weigh, sight: Sight, found: Cheapest, visited: int) -> None:
+    """Offer the grids that this node leads to."""
     axes = _open_axes(crowd, sight.marks)
     if len(axes) <= 1:
-        return Grid(sight.bound, sight.best)  # below the limit, or it would not be here
-    if visited % _POLISHED:
-        return grid
-    certain = np.where(sight.marks == IN, IN, OUT)
-    tried = polished(crowd, weigh, certain, _led_by(axes[0], range(len(crowd.slices))))
-    return redone(crowd, weigh, tried) if tried.cost < grid.cost else grid
+        found.offer(Grid(sight.bound, sight.best))
+    elif visited % _POLISHED == 0:
+        certain = np.where(sight.marks == IN, IN, OUT)
+        cheapest = found.grid.cost
+        order = _led_by(axes[0], range(len(crowd.slices)))
+        tried = polished(crowd, weigh, certain, order, found)
+        if tried.cost < cheapest:
+            redone(crowd, weigh, tried, found)
 
 
 def _children(crowd: Crowd, sight: Sight) -> list[tuple[Marks, int]]:
@@ -196,6 +248,10 @@ def _telling(crowd: Crowd, sight: Sight, axis: int) -> int:
     return int(np.maximum(sight.through[cuts], sight.around[cuts]).max())
 
 
+def _length(crowd: Crowd, axis: int) -> int:
+    return int(crowd.slices[axis].stop - crowd.slices[axis].start)
+
+
 def _led_by(first: int, axes: Sequence[int]) -> list[int]:
     return [first, *(axis for axis in axes if axis != first)]
 
@@ -210,16 +266,20 @@ def _open_cuts(crowd: Crowd, marks: Marks, axis: int) -> Counts:
     return cuts
 
 
-def _greedy(crowd: Crowd, weigh: Weigh) -> Marks:
+def _greedy(crowd: Crowd, weigh: Weigh, found: Cheapest) -> Marks:
     """Make the cut that lowers the cost most, as long as there is one; what may not be is OUT."""
     marks = crowd.marks(OPEN)
-    while (marks == OPEN).any():
-        gains = np.full(len(marks), -1, np.int64)
-        for axis in _open_axes(crowd, marks):
-            gains[crowd.slices[axis]] = _gains(crowd, weigh, marks, axis)
-        marks[(marks == OPEN) & (gains < 0)] = OUT
-        if (marks == OPEN).any():
-            marks[np.argmax(np.where(marks == OPEN, gains, -1))] = IN
+    try:
+        while (marks == OPEN).any():
+            gains = np.full(len(marks), -1, np.int64)
+            for axis in _open_axes(crowd, marks):
+                gains[crowd.slices[axis]] = _gains(crowd, weigh, marks, axis)
+            marks[(marks == OPEN) & (gains < 0)] = OUT
+            if (marks == OPEN).any():
+                marks[np.argmax(np.where(marks == OPEN, gains, -1))] = IN
+    except OutOfTime:
+        found.offer(grid_of(crowd, marks))  # each cut was safe when it was made
+        raise
     return marks
 
 

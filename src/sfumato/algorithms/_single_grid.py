@@ -63,7 +63,7 @@ class Crowd:
     def merged(self, marks: Marks) -> Crowd:
         """The same crowd, rows taken together that no possible cut can separate."""
         keys = np.concatenate([self.between(marks, OPEN), self.sensitive], axis=1)
-        number, first, _ = number_rows(*_bounded(keys))
+        number, first = number_cells(keys)
         weights = np.bincount(number, weights=self.weights).astype(np.int64)
         return replace(
             self,
@@ -104,10 +104,13 @@ class View:
         )
 
 
+def number_cells(keys: Codes) -> tuple[Codes, Codes]:
+    """Numbers for different rows of keys, and where each occurs first."""
+    bounds = keys.max(axis=0, initial=0).astype(np.int64) + 1
+    number, first, _ = number_rows(np.ascontiguousarray(keys), bounds)
+    return number, first
+
+
 def _elsewhere(intervals: Codes, axis: int) -> Codes:
     """Numbers for the cells on all other attributes."""
-    return number_rows(*_bounded(np.delete(intervals, axis, axis=1)))[0]
-
-
-def _bounded(keys: Codes) -> tuple[Codes, Counts]:
-    return np.ascontiguousarray(keys), keys.max(axis=0, initial=0).astype(np.int64) + 1
+    return number_cells(np.delete(intervals, axis, axis=1))[0]

@@ -73,14 +73,17 @@ def new_tray(strip: Strip, n_values: int) -> Tray:
 
 
 @kernel
-def weigh_intervals(strip: Strip, limits: Limits, tray: Tray) -> Counts:
-    """The least cost of the rows in slabs a to b - 1, for every a < b; FORBIDDEN if they may not.
+def weigh_intervals(
+    strip: Strip, limits: Limits, tray: Tray, costs: Counts, first: int, last: int
+) -> None:
+    """The least cost of the rows in slabs a to b - 1, for every a from ``first`` to ``last`` - 1.
 
-    Where no cut of another attribute is open, it is the exact cost.
+    ``costs[a, b]`` is FORBIDDEN where they may not be an interval. Where no cut of another
+    attribute is open, it is the exact cost.
     """
     n_slabs = strip.begins.size - 1
-    costs = np.full((n_slabs + 1, n_slabs + 1), FORBIDDEN, np.int64)
-    for a in range(n_slabs):
+    for a in range(first, last):
+        costs[a] = FORBIDDEN
         total: Whole = 0
         failing: Whole = 0
         b = a
@@ -95,7 +98,6 @@ def weigh_intervals(strip: Strip, limits: Limits, tray: Tray) -> Counts:
             if b == n_slabs or strip.fixed[b - 1]:
                 break
         _clear(strip, tray, a, b)
-    return costs
 
 
 @inner

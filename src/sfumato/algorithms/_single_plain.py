@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.algorithms._single_kernel import FORBIDDEN, Limits, Strip, new_tray, weigh_intervals
+from sfumato.algorithms._single_kernel import FORBIDDEN, Strip
+from sfumato.algorithms._single_weigh import ANYTHING, Deadline, weighed
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.models.requirements import Requirement
-
-_ANYTHING = Limits(np.zeros((0, 5)), np.zeros(0), 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +26,16 @@ class PlainWeigher:
     table: Microdata
     needs: tuple[Requirement, ...]
     wholes: tuple[Counts, ...]
+    deadline: Deadline
 
     @classmethod
-    def of(cls, table: Microdata, needs: tuple[Requirement, ...]) -> PlainWeigher:
+    def of(
+        cls, table: Microdata, needs: tuple[Requirement, ...], deadline: Deadline
+    ) -> PlainWeigher:
         """A weigher for this table."""
         everyone = Partition.of(np.zeros(table.n_rows, np.int32))
-        return cls(table, needs, tuple(need.histograms(table, everyone).whole for need in needs))
+        wholes = tuple(need.histograms(table, everyone).whole for need in needs)
+        return cls(table, needs, wholes, deadline)
 
     def sensitive(self) -> Codes:
         """Per row, the value each need looks at; 0 where only sizes count."""
@@ -46,8 +49,9 @@ class PlainWeigher:
     def __call__(self, strip: Strip) -> Counts:
         """The least cost of every interval; FORBIDDEN where a model says no."""
         sizes_only = strip._replace(sensitive=strip.sensitive[:, :0])
-        costs = weigh_intervals(sizes_only, _ANYTHING, new_tray(sizes_only, 0))
+        costs = weighed(sizes_only, ANYTHING, 0, self.deadline)
         for first in range(len(strip.begins) - 1):
+            self.deadline.check()
             costs[first, first + 1 :][~self._allowed(strip, first)] = FORBIDDEN
         return costs
 

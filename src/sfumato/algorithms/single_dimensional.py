@@ -27,7 +27,6 @@ a node takes O(v c) for v different vectors and c open cuts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -37,14 +36,14 @@ import numpy as np
 
 from sfumato.algorithms._cut_search import Outcome, Weigh, search
 from sfumato.algorithms._single_grid import IN, OPEN, Crowd
-from sfumato.algorithms._single_kernel import Limits, Strip, new_tray, weigh_intervals
+from sfumato.algorithms._single_kernel import Limits
 from sfumato.algorithms._single_plain import PlainWeigher
+from sfumato.algorithms._single_weigh import Deadline, compile_first, weighed
 from sfumato.algorithms.base import Progress, unheard
 from sfumato.core._kernels import number_rows
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes
 from sfumato.core.attribute import Attribute
 from sfumato.core.boxes import Boxes, Ranges, Side, ValueSets
-from sfumato.core.compiled import announce
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -81,13 +80,18 @@ class Solution:
         """What a release says about it: facts that do not depend on the machine."""
         return {"lower_bound": self.bound, "optimal": self.optimal, "visited": self.visited}
 
+    def __repr__(self) -> str:
+        """How good it is; ``starts`` may be long."""
+        return f"Solution(cost={self.cost}, bound={self.bound}, visited={self.visited})"
+
 
 @dataclass(frozen=True, slots=True)
 class SingleDimensional:
     """The cheapest grid of cuts, or the best one found within the limits.
 
-    After ``time_limit`` seconds the search stops, and after ``node_limit`` steps; None for no
-    limit. With a node limit alone, the result does not depend on the machine.
+    After ``time_limit`` seconds the search stops wherever it is, and after ``node_limit`` steps;
+    None for no limit. Time that the compiler takes in the first run on a machine is not counted.
+    With a node limit alone, the result does not depend on the machine.
     """
 
     name: ClassVar[str] = "single-dimensional"
@@ -131,11 +135,12 @@ class SingleDimensional:
         progress: Progress | None = None,
     ) -> Solution:
         """The intervals of the cheapest grid; ``progress`` hears how far its cost is proven."""
-        begin = monotonic()
         require_feasible(needs, table)
-        announce(weigh_intervals)
-        crowd, weigh = _prepared(table, needs)
-        outcome = search(crowd, weigh, self._goes_on(begin), progress or unheard)
+        compile_first()
+        begin, deadline = monotonic(), Deadline.after(self.time_limit)
+        crowd, weigh = _prepared(table, needs, deadline)
+        most = math.inf if self.node_limit is None else self.node_limit
+        outcome = search(crowd, weigh, most, progress or unheard)
         return Solution(
             starts=_starts(table, crowd, outcome),
             cost=outcome.grid.cost,
@@ -144,28 +149,20 @@ class SingleDimensional:
             seconds=monotonic() - begin,
         )
 
-    def _goes_on(self, begin: float) -> Callable[[int], bool]:
-        """Whether the search may look at another node after so many."""
-        until = math.inf if self.time_limit is None else begin + self.time_limit
-        most = math.inf if self.node_limit is None else self.node_limit
-        return lambda visited: visited < most and monotonic() < until
 
-
-def _prepared(table: Microdata, needs: tuple[Requirement, ...]) -> tuple[Crowd, Weigh]:
+def _prepared(
+    table: Microdata, needs: tuple[Requirement, ...], deadline: Deadline
+) -> tuple[Crowd, Weigh]:
     """The rows as the search sees them, and how it weighs intervals."""
     rules = compile_rules(needs, table)
     if rules is None:
-        plain = PlainWeigher.of(table, needs)
+        plain = PlainWeigher.of(table, needs, deadline)
         return _crowd(table, plain.sensitive(), 0), plain
     shifted = [table.codes[name].astype(np.int32) + at for name, at in rules.offsets.items()]
     columns = np.array(shifted, np.int32).reshape(len(shifted), table.n_rows).T
     limits = Limits(rules.rules, rules.whole_counts / table.n_rows, rules.least)
     crowd = _crowd(table, columns, len(rules.whole_counts))
-    return crowd, partial(_weighed, limits=limits, n_values=crowd.n_values)
-
-
-def _weighed(strip: Strip, limits: Limits, n_values: int) -> Counts:
-    return weigh_intervals(strip, limits, new_tray(strip, n_values))
+    return crowd, partial(weighed, limits=limits, n_values=crowd.n_values, deadline=deadline)
 
 
 def _crowd(table: Microdata, sensitive: Codes, n_values: int) -> Crowd:

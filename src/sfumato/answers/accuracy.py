@@ -42,6 +42,12 @@ class Accuracy:
         """Several quantiles at once."""
         return {share: self.quantile(share) for share in shares}
 
+    def __repr__(self) -> str:
+        return (
+            f"Accuracy({self.queries:,} queries, average error {self.average:.1%}, "
+            f"median {self.median:.1%}, {self.zero_truth:,} left out)"
+        )
+
 
 def accuracy(truth: ArrayLike, estimates: ArrayLike) -> Accuracy:
     """Compare estimates with the truth, query by query."""

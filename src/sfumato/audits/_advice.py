@@ -14,7 +14,6 @@ from sfumato.algorithms.join.methods import Direct
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.audits._query_errors import QueryErrors
 from sfumato.core.attribute import Kind
-from sfumato.core.schema import Role
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
@@ -120,14 +119,15 @@ def _about_attributes(seen: Evaluation) -> Iterator[Advice]:
     if empty := _named(penalties, _EMPTY, math.inf):
         yield Advice(
             f"NCP is {empty}",
-            "These attributes say next to nothing any more. Leave them out of what you publish, "
-            "and the others become finer.",
+            "These attributes say next to nothing any more: publish them or not. Hardly a cut goes "
+            "through them, so the others stay as they are without them; ask less of the promise "
+            "if readers need them.",
         )
     if wide := _named(penalties, _WIDE, _EMPTY):
         yield Advice(
             f"NCP is {wide}",
-            "These attributes are published very coarsely. Leave out what readers do not need and "
-            "the others become finer; or ask less of the promise.",
+            "These attributes are published very coarsely. Without what readers do not need, the "
+            "others may become finer: try it; or ask less of the promise.",
         )
 
 
@@ -176,8 +176,9 @@ def _about_groups(seen: Evaluation) -> Iterator[Advice]:
     elif algorithm.get("relaxed") is False:
         yield Advice(
             figure,
-            "Many rows have equal values, and they are kept together. --relaxed lets them be "
-            "divided: groups then have k to 2k - 1 rows.",
+            "Many rows have equal values, and they are kept together, which loses no detail. If "
+            "groups are to be small all the same, --relaxed divides them: they then have k to "
+            "2k - 1 rows.",
         )
 
 
@@ -192,12 +193,6 @@ def _about_errors(seen: Evaluation) -> Iterator[Advice]:
         text = "Tell readers to trust larger counts only, or ask for a smaller l."
     elif seen.manifest.kind == JoinRelease.kind:
         text = "Tell readers to trust larger counts only, or join with a longer list of people."
-    elif seen.manifest.of_role(Role.SENSITIVE):
-        text = (
-            "If it is no secret who is in the table, publish the anatomized form (--method "
-            "anatomy --l ...): it keeps quasi-identifiers exact. Otherwise tell readers to trust "
-            "larger counts only."
-        )
     else:
         text = "Tell readers to trust larger counts only, or ask for less than this promise."
     yield Advice(figure, text)
@@ -230,7 +225,17 @@ def _nothing(seen: Evaluation) -> Advice:
     figure = "every check is kept"
     if errors is not None and len(errors.comparison.accuracy.errors):
         figure += f", and half of the answers are off by less than {_median(errors):.1%}"
-    return Advice(figure, "Nothing stands out. Read the limits of the promise above once more.")
+    if errors is not None and errors.given:
+        text = "Your own queries fare well. Nothing is said about others."
+    else:
+        # lists of random values average every association away: on census data anatomized tables
+        # hardly beat the product of the marginals, and did well here all the same
+        text = (
+            "That does not tell whether attributes still go together as they did: counts of random "
+            "values come out well even where such relations are lost. Ask what readers will ask "
+            "(--workload)."
+        )
+    return Advice(figure, f"{text} Read the limits of the promise above once more.")
 
 
 def _median(errors: QueryErrors) -> float:

@@ -59,6 +59,13 @@ class Belief:
             ],
         }
 
+    def __repr__(self) -> str:
+        """Not what is believed of whom: ``probabilities`` has that."""
+        return (
+            f"Belief({self.sensitive!r}, {len(self.probabilities):,} values, largest "
+            f"{self.largest:.3g}, {self.rows:,} rows, {self.groups:,} groups)"
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Breach:
@@ -112,3 +119,11 @@ class Breach:
             "at_bound": self.at_bound,
             "unmatched": self.unmatched,
         }
+
+    def __repr__(self) -> str:
+        """A summary: ``probabilities`` has one of every row."""
+        bound = "" if self.bound is None else f", promised {self.bound:.3g}"
+        return (
+            f"Breach({self.sensitive!r}, {len(self.probabilities):,} rows, largest "
+            f"{self.largest:.3g}, mean {self.mean:.3g}{bound})"
+        )

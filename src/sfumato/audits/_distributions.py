@@ -59,6 +59,12 @@ class Distribution:
             ],
         }
 
+    def __repr__(self) -> str:
+        """Without the true counts."""
+        return (
+            f"Distribution({self.attribute!r}, {len(self.labels):,} bins, {self.distance:.1%} off)"
+        )
+
 
 def unaskable(release: Release) -> dict[str, str]:
     """Columns about which a release answers no question, and why."""

@@ -83,6 +83,14 @@ class JoinRisk:
             told.append(f"boxes with more lines than listed people: {self.lacking:,}")
         return "\n".join(told)
 
+    def __repr__(self) -> str:
+        """A summary in one line; ``str`` has more."""
+        return (
+            f"JoinRisk({len(self.presence):,} rows, reidentification at most "
+            f"{self.reidentification.max():.3g}, promised {self.bound:.3g}, presence at most "
+            f"{self.presence.max():.3g})"
+        )
+
 
 def _summary(chances: Floats) -> dict[str, Any]:
     quantiles = np.quantile(chances, QUANTILES).tolist()

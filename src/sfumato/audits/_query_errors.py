@@ -44,6 +44,10 @@ class Example:
     hi: float
     error: float
 
+    def __repr__(self) -> str:
+        """Without the query, which may name many values, and without the true figure."""
+        return f"Example({self.sort}, error {self.error:.1%})"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryErrors:
@@ -150,6 +154,9 @@ class QueryErrors:
             float(seen.hi[place]),
             error,
         )
+
+    def __repr__(self) -> str:
+        return f"QueryErrors({len(self.queries):,} queries, {self.comparison!r})"
 
 
 def askable(query: Query, refused: Collection[str]) -> bool:

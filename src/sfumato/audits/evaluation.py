@@ -92,6 +92,15 @@ class Evaluation:
         """Write the report: one file that opens anywhere, without a network."""
         return write_page(render(self), path, force=force)
 
+    def __repr__(self) -> str:
+        """A summary in one line; ``to_dict`` and ``write_html`` have the rest."""
+        asked = "nothing asked" if self.errors is None else f"{len(self.errors.queries):,} queries"
+        promise = "promise kept" if self.verification.ok else "promise broken"
+        return (
+            f"Evaluation({self.name!r}, {self.manifest.rows:,} rows in {self.manifest.groups:,} "
+            f"groups, {promise}, {asked}, {len(self.advice)} pieces of advice)"
+        )
+
 
 def evaluate(
     release: Release | str | Path,

@@ -50,8 +50,8 @@ class Check:
 _SEARCHABLE = Check(
     "a seed that nobody can find",
     False,
-    "made with a short seed, for experiments: whoever has the files can find it by trying, and undo "
-    "what chance was to hide; publish without a seed",
+    "made with a short seed, for experiments: whoever has the files can find it by trying, and "
+    "undo what chance was to hide; publish without a seed",
 )
 
 
@@ -92,6 +92,14 @@ class Verification:
                 for check in self.checks
             ],
         }
+
+    def __repr__(self) -> str:
+        """A summary in one line; ``checks`` has the rest."""
+        kept = sum(check.kept for check in self.checks)
+        return (
+            f"Verification({str(self.path)!r}, {self.rows:,} rows in {self.groups:,} groups, "
+            f"{kept} of {len(self.checks)} checks kept)"
+        )
 
 
 def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:

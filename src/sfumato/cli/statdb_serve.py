@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import fields
+from socket import socket
 from typing import Any, TypeVar
 
 import click
@@ -38,6 +40,11 @@ def _limit(name: str, text: str) -> Callable[[_Function], _Function]:
     show_default=True,
     help="Port to listen on; 0 takes a free one.",
 )
+@click.option(
+    "--address-file",
+    metavar="FILE",
+    help="Write the address into FILE once it can be asked; removed at the end.",
+)
 @click.option("--require-tokens", is_flag=True, help="Ask for tokens on loopback addresses, too.")
 @_limit("rate", "Questions a second in the long run, per token.")
 @_limit("burst", "Questions at once after a pause, per token; a batch of n counts as n.")
@@ -52,6 +59,7 @@ def serve(
     folders: tuple[str, ...],
     host: str,
     port: int,
+    address_file: str | None,
     require_tokens: bool,
     path: str | None,
     **limits: Any,
@@ -63,9 +71,10 @@ def serve(
 
     \b
     sfumato statdb serve patients.statdb
+    sfumato statdb serve patients.statdb --port 0 --address-file server.url
     sfumato statdb serve patients.statdb --get "/v1/query?sql=SELECT COUNT(*) FROM t"
     """
-    from sfumato.server.serving import address_of, create_app, listen, run
+    from sfumato.server.serving import address_of, create_app, listen, stated
 
     log = None if path is None else Log(io.StringIO())
     app = create_app(
@@ -81,20 +90,26 @@ def serve(
             )
     if path is not None:
         return _get(app, path)
-    try:
-        sock = listen(host, port)
-    except BaseException:
-        app.service.close()
-        raise
-    url = address_of(sock)
-    names = ", ".join(app.service.databases)
+    with ExitStack() as unserved:
+        unserved.callback(app.service.close)
+        sock = unserved.enter_context(listen(host, port))
+        with stated(address_of(sock), address_file):
+            unserved.pop_all()  # from here on the server closes them
+            _run(app, sock)
+    return 0
+
+
+def _run(app: Any, sock: socket) -> None:
+    """Say where, and serve."""
+    from sfumato.server.serving import address_of, run
+
+    url, names = address_of(sock), app.service.databases
     page = show.console()
-    show.say(page, "Serving ", show.bold(names), f" on {url}", wrap=False)
+    show.say(page, "Serving ", show.bold(", ".join(names)), f" on {url}", wrap=False)
     show.say(page, "Ask there, or stop with Ctrl-C.")
-    app.service.log.write("start", url=url, databases=len(app.service.databases))
+    app.service.log.write("start", url=url, databases=len(names))
     run(app, sock)
     app.service.log.write("stop")
-    return 0
 
 
 def _get(app: Any, path: str) -> int:

@@ -86,6 +86,9 @@ class CountAnswers:
     def __len__(self) -> int:
         return len(self.estimate)
 
+    def __repr__(self) -> str:
+        return f"CountAnswers({len(self):,} queries)"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:

@@ -87,6 +87,13 @@ class Attribute:
             domain = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
         return domain.take(pa.array(codes))
 
+    def __repr__(self) -> str:
+        """Not the values, which may be a person's."""
+        words = [self.kind.value, f"{len(self.values):,} values"]
+        words += ["ordered"] * self.ordered + ["some missing"] * self.has_missing
+        words += ["a taxonomy"] * (self.taxonomy is not None)
+        return f"Attribute({self.name!r}: {', '.join(words)})"
+
 
 def encode(
     name: str,

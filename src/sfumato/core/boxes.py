@@ -104,6 +104,9 @@ class Ranges:
         at = np.append(self.attribute.positions, 0.0)  # never empty: -1 must point somewhere
         return np.where(self.low < 0, 0.0, at[self.high] - at[self.low])
 
+    def __repr__(self) -> str:
+        return f"Ranges({self.attribute.name!r}, {len(self.low):,} groups)"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueSets:
@@ -146,6 +149,9 @@ class ValueSets:
         within = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
         codes = self.codes[np.repeat(self.starts[:-1][groups], lengths) + within]
         return ValueSets(self.attribute, starts, codes)
+
+    def __repr__(self) -> str:
+        return f"ValueSets({self.attribute.name!r}, {len(self.starts) - 1:,} groups)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,6 +201,9 @@ class Nodes:
         """The nodes of these groups."""
         return Nodes(self.attribute, self.taxonomy, self.nodes[groups], self.missing[groups])
 
+    def __repr__(self) -> str:
+        return f"Nodes({self.attribute.name!r}, {len(self.nodes):,} groups)"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
@@ -235,6 +244,9 @@ class Cells:
         """The cells of these groups."""
         return Cells(self.attribute, self.codes[groups])
 
+    def __repr__(self) -> str:
+        return f"Cells({self.attribute.name!r}, {len(self.codes):,} groups)"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
@@ -249,3 +261,6 @@ class Boxes:
     def taken(self, groups: Ints) -> Boxes:
         """The boxes of these groups, in this order."""
         return Boxes(tuple(side.taken(groups) for side in self.sides))
+
+    def __repr__(self) -> str:
+        return f"Boxes({', '.join(map(repr, self.sides))})"

@@ -3,6 +3,10 @@
 Kernels take arrays and return arrays, live in private files beside the code they serve, and are
 compiled at their first call for the one signature they are used with. Numba keeps the machine code
 on disk, so only the first run ever on a machine waits for the compiler.
+
+The disk is a convenience. Where nothing can be kept (a read-only container, a service account
+without a home, a full disk), and where what is kept cannot be read (another owner's, or damaged),
+kernels are compiled in memory, in every process anew.
 """
 
 from __future__ import annotations
@@ -10,11 +14,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
 
 from sfumato.core.arrays import Counts
 
@@ -22,10 +29,10 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 Result = TypeVar("Result")
 logger = logging.getLogger("sfumato")
 
-# untyped on purpose: Numba's own annotations leave out the options about wrappers
+# untyped on purpose: Numba's own annotations leave out the options about wrappers, and methods
 _njit: Any = numba.njit
+_FunctionCache: Any = FunctionCache
 _OPTIONS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "no_cfunc_wrapper": True,
@@ -34,12 +41,12 @@ _OPTIONS: dict[str, Any] = {
 
 def kernel(function: Kernel) -> Kernel:
     """Compile a function of arrays and numbers; it runs without the interpreter lock."""
-    return cast(Kernel, _njit(**_OPTIONS)(function))
+    return cast(Kernel, _kept(_njit(**_OPTIONS)(function)))
 
 
 def inner(function: Kernel) -> Kernel:
     """Compile a function that only kernels call: without the way in from Python it costs less."""
-    return cast(Kernel, _njit(**_OPTIONS, no_cpython_wrapper=True)(function))
+    return cast(Kernel, _kept(_njit(**_OPTIONS, no_cpython_wrapper=True)(function)))
 
 
 def is_cached(compiled: Callable[..., Any]) -> bool:
@@ -53,7 +60,11 @@ def is_cached(compiled: Callable[..., Any]) -> bool:
 
 def announce(compiled: Callable[..., Any]) -> None:
     """Say that the compiler is about to run, when it is."""
-    if not cast(Any, compiled).signatures and not is_cached(compiled):
+    if cast(Any, compiled).signatures or is_cached(compiled):
+        return
+    if cast(Any, compiled).stats.cache_path is None:
+        _tell_in_memory()
+    else:
         logger.warning("compiling kernels, once on this machine (some seconds)")
 
 
@@ -77,3 +88,64 @@ def watch(
                         progress(control[0] / total)
         finally:
             control[1] = 1
+
+
+class _Cache(_FunctionCache):  # type: ignore[misc]
+    """Machine code on disk that is done without when the disk does not play along."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for a signature, or None, also if it cannot be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError as error:
+            self._give_up(error)
+        except Exception as error:  # whatever a damaged pickle raises
+            self._begin_anew(error)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the machine code, if that can be done."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            self._give_up(error)
+
+    def _begin_anew(self, error: Exception) -> None:
+        """Empty a damaged index, so that the next save replaces what it names."""
+        logger.info("compiled kernels in %s are damaged: %r", self.cache_path, error)
+        try:
+            self.flush()
+        except OSError as refused:
+            self._give_up(refused)
+
+    def _give_up(self, error: OSError) -> None:
+        self.disable()
+        _tell_lost(self.cache_path, error.strerror or str(error))
+
+
+@cache  # one line, however many kernels there are
+def _tell_in_memory() -> None:
+    logger.warning(
+        "compiling kernels in memory (some seconds): no folder to keep them in can be written; "
+        "NUMBA_CACHE_DIR may name one"
+    )
+
+
+@cache
+def _tell_lost(folder: str, reason: str) -> None:
+    logger.warning(
+        "compiled kernels cannot be kept in %s (%s), so that every run compiles them again; "
+        "NUMBA_CACHE_DIR may name another folder",
+        folder,
+        reason,
+    )
+
+
+def _kept(compiled: Any) -> Any:
+    """The same function, its machine code kept on disk where there is a folder for it."""
+    if isinstance(compiled, Dispatcher):  # NUMBA_DISABLE_JIT leaves plain functions
+        try:
+            cast(Any, compiled)._cache = _Cache(compiled.py_func)
+        except (OSError, RuntimeError) as error:  # no folder can be written
+            logger.info("compiled kernels cannot be kept: %s", error)
+    return compiled

@@ -111,3 +111,8 @@ class Histograms:
         present = np.flatnonzero(whole)
         starts = np.array([0, len(present)], np.int64)
         return cls(attribute, starts, present.astype(np.int32), whole[present], whole)
+
+    def __repr__(self) -> str:
+        """Sizes only: counts of a small group are about persons."""
+        of = "sizes" if self.attribute is None else repr(self.attribute.name)
+        return f"Histograms({of}, {len(self.starts) - 1:,} groups, {len(self.whole):,} values)"

@@ -60,6 +60,13 @@ class Joined:
         """Which rows are of the microdata."""
         return np.arange(self.everyone.n_rows) < self.n_inside
 
+    def __repr__(self) -> str:
+        """Sizes only."""
+        return (
+            f"Joined({self.microdata.n_rows:,} rows of the microdata, "
+            f"{self.everyone.n_rows - self.microdata.n_rows:,} others)"
+        )
+
 
 def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None = None) -> Joined:
     """Join a table, read with its ``id``, to an external one.

@@ -87,3 +87,9 @@ class Partition:
     def published_groups(self) -> Codes:
         """The group of each row in the published order."""
         return np.repeat(np.arange(self.n_groups, dtype=np.int32), self.sizes)
+
+    def __repr__(self) -> str:
+        """Sizes only."""
+        words = [f"{len(self.groups):,} rows", f"{len(self.sizes):,} groups"]
+        words += ["boxes of their own"] * (self.boxes is not None)
+        return f"Partition({', '.join([*words, *map(str, self.notes)])})"

@@ -17,6 +17,7 @@ from sfumato.errors import ParameterError
 
 Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 Position: TypeAlias = int | None  # the place in a query's text, counted from 1
+_SHOWN = 3  # values of a list in its repr
 
 
 class Predicate:
@@ -66,6 +67,13 @@ class OneOf(Predicate):
             raise ParameterError("nothing compares with None; use Missing()", parameter="values")
         object.__setattr__(self, "values", wanted)
         object.__setattr__(self, "at", at)
+
+    def __repr__(self) -> str:
+        """The values, as long as they can be taken in at a glance."""
+        some = sorted(map(repr, self.values))
+        if len(some) > _SHOWN:
+            some[_SHOWN:] = [f"... ({len(self.values):,} values)"]
+        return f"OneOf({', '.join(some)})"
 
 
 @dataclass(frozen=True, slots=True)

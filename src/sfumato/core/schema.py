@@ -29,6 +29,13 @@ class Declaration:
     order: tuple[Any, ...] | None = None
     bins: int | None = None
 
+    def __repr__(self) -> str:
+        """How long an order is; its values may be many."""
+        words = [] if self.kind is None else [self.kind.value]
+        words += [] if self.order is None else [f"{len(self.order):,} values in order"]
+        words += [] if self.bins is None else [f"{self.bins} bins"]
+        return f"Declaration({', '.join(words)})"
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Schema:
@@ -119,6 +126,19 @@ class Schema:
                     "to right are its order, so keep one",
                     column=name,
                 )
+
+    def __repr__(self) -> str:
+        """Names only: declared orders and taxonomies may be long."""
+        parts = {
+            "identifiers": self.identifiers,
+            "quasi": self.quasi,
+            "sensitive": self.sensitive,
+            "insensitive": self.insensitive,
+            "declared": tuple(self.declarations),
+            "taxonomies": tuple(self.taxonomies),
+        }
+        shown = (f"{part}={[*names]}" for part, names in parts.items() if names)
+        return f"Schema({', '.join(shown)})"
 
 
 def _names(role: str, names: Sequence[Any]) -> tuple[str, ...]:

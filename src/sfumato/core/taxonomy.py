@@ -190,6 +190,10 @@ class Taxonomy:
 
         return {self.labels[0]: below(0)}
 
+    def __repr__(self) -> str:
+        """Sizes only: there may be thousands of values."""
+        return f"Taxonomy({len(self.leaves):,} values, {self.height} levels above them)"
+
 
 def without_repeats(path: Sequence[Any]) -> list[Any]:
     """A way up without the labels that repeat the one below."""

@@ -44,6 +44,10 @@ class PublishedColumn:
     taxonomy: Mapping[str, Any] | None = None
     tight: bool | None = None
 
+    def __repr__(self) -> str:
+        """Without order and taxonomy, which may be long."""
+        return f"PublishedColumn({self.name!r}, {self.role}, {self.form})"
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -95,6 +99,14 @@ class Manifest:
             for column in self.columns
         ]
         return json.dumps(stated, indent=2, ensure_ascii=False, default=str) + "\n"
+
+    def __repr__(self) -> str:
+        """A summary in one line; ``to_json`` has the rest."""
+        promised = " & ".join(str(part.get("model")) for part in self.promise)
+        return (
+            f"Manifest({self.kind}, {self.rows:,} rows in {self.groups:,} groups, {promised}, "
+            f"made by {self.algorithm.get('name')})"
+        )
 
 
 def describe_column(

@@ -11,11 +11,13 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.core.query import Aggregate, Query
+from sfumato.errors import ParameterError, QueryRefused, SfumatoError
 from sfumato.server.caching import Cache
 from sfumato.server.exchange import to_json
 from sfumato.server.ledgering import Ledgering
@@ -146,8 +148,7 @@ def _opened(name: str, folder: Path) -> State:
     # first the stamp: a change in between is then noticed later
     stamp, state = _stamp(folder), state_name(folder)
     statdb = StatDB.open(folder)
-    # what is made at the first question, kernels too, is made before anybody waits for it
-    statdb.query("SELECT COUNT(*) FROM t")
+    _ask_first(statdb)
     facts = {
         "database": name,
         "generation": statdb.generation,
@@ -163,6 +164,17 @@ def _opened(name: str, folder: Path) -> State:
         Cache(_CACHE),
         Cache(_TEXTS),
     )
+
+
+def _ask_first(statdb: StatDB) -> None:
+    """What is made at the first question, kernels too, is made before anybody waits for it.
+
+    On a busy machine the compiler takes longer than a question may.
+    """
+    statdb.query(Query())
+    for name in statdb.engine.schema.sensitive:
+        with suppress(QueryRefused):  # not a number
+            statdb.query(Query(select=(Aggregate("sum", name),)))
 
 
 def _stamp(folder: Path) -> tuple[int, int, int]:

@@ -7,8 +7,9 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -115,6 +116,33 @@ def address_of(sock: socket.socket) -> str:
     """The URL of a listening socket."""
     host, port = sock.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def stated(url: str, path: str | None) -> Iterator[None]:
+    """Keep the address in a file for as long as it is served; None for no file.
+
+    The socket listens already, so whoever reads the file may ask at once. The file appears whole:
+    what a killed server left behind is replaced.
+    """
+    if path is None:
+        yield
+        return
+    file = Path(path)
+    whole = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        whole.write_text(f"{url}\n", "utf-8")
+        whole.replace(file)
+    except OSError as error:
+        whole.unlink(missing_ok=True)
+        raise ParameterError(
+            f"cannot write {path}: {error.strerror}; choose another --address-file",
+            parameter="address_file",
+        ) from error
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def _ignore(_signal: int, _frame: FrameType | None) -> None: ...

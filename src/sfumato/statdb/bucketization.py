@@ -78,6 +78,10 @@ class Bucketization(NamedTuple):
         places: Counts = first + np.arange(self.size[bucket])
         return places
 
+    def __repr__(self) -> str:
+        """Sizes only: where rows stand is secret."""
+        return f"Bucketization({self.n_buckets:,} buckets)"
+
 
 def require_cohort(cohort: int | None) -> None:
     """Raise unless it is a number of groups, or None."""

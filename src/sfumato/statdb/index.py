@@ -42,6 +42,10 @@ class Index(NamedTuple):
     bases: Counts
     first: Counts
 
+    def __repr__(self) -> str:
+        """Sizes only: the bits are rows."""
+        return f"Index({len(self.bitmaps):,} bitmaps)"
+
 
 def build_index(sizes: Sequence[int], codes: Sequence[Ints], rows: Codes, allowed: int) -> Index:
     """Bitmaps of quasi-identifiers: their numbers of codes, and their codes at all places."""

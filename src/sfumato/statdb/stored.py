@@ -86,6 +86,10 @@ class Stored:
                 codes[begin : begin + int(buckets.stride[b])] = value
         return codes
 
+    def __repr__(self) -> str:
+        """Sizes only: this is the secret."""
+        return f"Stored({self.buckets.n_buckets:,} buckets, {len(self.codes)} attributes)"
+
 
 def build(
     table: Microdata, m: int, cohort: int | None, first: First | Partition, randomness: Randomness

@@ -22,6 +22,7 @@ from sfumato.models.diversity import DistinctLDiversity, LDiversity
 from sfumato.models.requirements import passing
 from tests.support.models import NobodyAlone, needs_of
 from tests.support.tables import PATIENTS, groups_of, microdata, partition
+from tests.support.waiting import PATIENCE
 
 
 def divided(
@@ -251,12 +252,13 @@ def test_a_stopped_kernel_leaves_rows_unsettled(monkeypatch: pytest.MonkeyPatch)
 
     def impatient(run: Callable[[Counts], Any], total: int, progress: Any) -> Any:
         control = np.zeros(2, np.int64)
-        thread = threading.Thread(target=run, args=(control,))
+        thread = threading.Thread(target=run, args=(control,), daemon=True)
         thread.start()
         while control[0] == 0 and thread.is_alive():
             pass
         control[1] = 1
-        thread.join()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
         settled.append(int(control[0]))
         raise StoppedError
 

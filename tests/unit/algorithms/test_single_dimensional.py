@@ -9,9 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.algorithms._cut_search import first_grid
-from sfumato.algorithms._single_grid import OPEN, View
-from sfumato.algorithms._single_kernel import FORBIDDEN, best_ways
+from sfumato.algorithms import _single_weigh, single_dimensional
+from sfumato.algorithms._cut_search import Cheapest, first_grid, grid_of
+from sfumato.algorithms._single_grid import OPEN, OUT, View
+from sfumato.algorithms._single_kernel import FORBIDDEN, best_ways, weigh_intervals
+from sfumato.algorithms._single_weigh import Deadline
 from sfumato.algorithms.single_dimensional import SingleDimensional, Solution, _prepared
 from sfumato.core.arrays import Counts
 from sfumato.core.boxes import Ranges, ValueSets
@@ -235,6 +237,90 @@ class TestLimits:
         assert 0 <= heard[0] <= heard[-1] <= 1
 
 
+class TestTimeLimit:
+    """The clock moves by one at every look, so that a limit ends the search at a known step."""
+
+    TABLE = microdata(
+        {
+            **dict(zip("xyz", np.random.default_rng(7).binomial(7, 0.5, (3, 300)), strict=True)),
+            "s": np.random.default_rng(8).choice(list("abcd"), 300),
+        },
+        sensitive=["s"],
+    )
+    MODELS = (KAnonymity(5), DistinctLDiversity(3), InPython(DistinctLDiversity(3)))
+
+    @staticmethod
+    def clock(patch: pytest.MonkeyPatch) -> tuple[list[int], list[int]]:
+        """The moments at which the clock was read, and those at which intervals were weighed."""
+        read, worked = [0], list[int]()
+
+        def tick() -> float:
+            read.append(read[-1] + 1)
+            return read[-1]
+
+        def weigh(*arguments: Any) -> None:
+            worked.append(read[-1])
+            weigh_intervals(*arguments)
+
+        patch.setattr(_single_weigh, "monotonic", tick)
+        patch.setattr(single_dimensional, "compile_first", lambda: None)
+        patch.setattr(_single_weigh, "weigh_intervals", weigh)
+        return read, worked
+
+    @pytest.mark.parametrize("model", MODELS, ids=str)
+    def test_no_phase_weighs_anything_after_it(
+        self, model: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read, worked = self.clock(monkeypatch)
+        best = solved(self.TABLE, model, SingleDimensional(None, node_limit=40))
+        visited = set()
+        for limit in [*range(1, 30), *range(30, read[-1], 23)]:
+            read[:], worked[:] = [0], []
+            found = solved(self.TABLE, model, SingleDimensional(time_limit=limit))
+            until = 1 + limit
+            assert worked == [] or max(worked) < until
+            assert read[-1] == until  # and nobody looks again after having been told
+            assert found.bound <= found.cost
+            assert found.bound <= best.cost
+            needs = needs_of(model, self.TABLE)
+            grid = divided_by(self.TABLE, found)
+            assert passing(needs, self.TABLE, grid).all()
+            assert (grid.sizes**2).sum() == found.cost
+            visited.add(found.visited)
+        assert 0 in visited  # limits that passed before the first node, and after
+        assert len(visited) > 2
+
+    def test_more_time_is_never_worse(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        read, _ = self.clock(monkeypatch)
+        costs = []
+        for limit in (1, 2, 5, 20, 80, 320):
+            read[:] = [0]
+            costs.append(
+                solved(self.TABLE, DistinctLDiversity(3), SingleDimensional(time_limit=limit)).cost
+            )
+        assert costs == sorted(costs, reverse=True)
+        assert costs[0] == self.TABLE.n_rows**2 > costs[1]  # the first look already finds cuts
+
+    def test_a_long_look_is_broken_off_in_the_middle(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One attribute of many values: its only look takes several portions."""
+        table = microdata({"x": np.arange(400) % 200})
+        read, worked = self.clock(monkeypatch)
+        monkeypatch.setattr(_single_weigh, "_PORTION", 1)
+        found = solved(table, KAnonymity(2), SingleDimensional(time_limit=50))
+        assert len(worked) == 49
+        assert found.cost == 400**2
+        read[:], worked[:] = [0], []
+        assert solved(table, KAnonymity(2)).cost == 2 * 400
+        assert len(worked) >= 200
+
+
+def divided_by(table: Microdata, found: Solution) -> Partition:
+    """The cells of the intervals that were chosen."""
+    cells = [np.searchsorted(found.starts[name], table.codes[name], "right") for name in "xyz"]
+    groups = np.unique(np.stack(cells), axis=1, return_inverse=True)[1]
+    return Partition.of(groups.ravel().astype(np.int32))
+
+
 def test_a_users_model_is_kept_and_never_called_optimal() -> None:
     table = microdata(
         {"x": np.arange(24) % 6, "y": np.arange(24) % 4, "s": list("abcabd") * 4}, sensitive=["s"]
@@ -304,9 +390,11 @@ def test_ways_are_those_of_trying_them_all(costs: Counts) -> None:
 @given(table=tiny_tables(), k=st.integers(2, 5))
 def test_a_bound_never_exceeds_the_best_grid(table: Microdata, k: int) -> None:
     model = KAnonymity(min(k, table.n_rows))
-    crowd, weigh = _prepared(table, needs_of(model, table))
+    crowd, weigh = _prepared(table, needs_of(model, table), Deadline.after(None))
     view = View.through(crowd, crowd.marks(OPEN))
     best = cheapest(table, model)
-    assert first_grid(crowd, weigh).cost >= best
+    found = Cheapest(grid_of(crowd, crowd.marks(OUT)))
+    first_grid(crowd, weigh, found)
+    assert found.grid.cost >= best
     for axis in range(len(crowd.slices)):
         assert best_ways(weigh(view.strip(axis)))[0][0] <= best

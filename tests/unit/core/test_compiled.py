@@ -1,19 +1,25 @@
-"""Watching a kernel: progress, interruption, errors."""
+"""Watching a kernel: progress, interruption, errors; keeping it, and doing without."""
 
 import _thread
 import logging
+import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
+import sfumato
+from sfumato.core import compiled
 from sfumato.core.arrays import Counts
 from sfumato.core.compiled import announce, is_cached, kernel, watch
-
-PATIENCE = 60.0  # seconds after which an ignored stop ends the test instead of hanging it
+from tests.support.waiting import PATIENCE, eventually
 
 
 @kernel
@@ -31,14 +37,6 @@ def spin(control: Counts, work: Counts, limit: int) -> int:
     return turns
 
 
-def counting(control: Counts) -> str:
-    """Settle a hundred rows, slowly enough to be watched."""
-    while control[0] < 100:
-        control[0] += 5
-        time.sleep(0.02)
-    return "done"
-
-
 def until_stopped(control: Counts) -> bool:
     deadline = time.monotonic() + PATIENCE
     while control[1] == 0 and time.monotonic() < deadline:
@@ -48,8 +46,16 @@ def until_stopped(control: Counts) -> bool:
 
 def test_progress_hears_rising_shares() -> None:
     heard: list[float] = []
+
+    def counting(control: Counts) -> str:
+        """Settle a hundred rows, each step only after the last was heard of."""
+        for step in range(1, 4):
+            control[0] = 25 * step
+            eventually(lambda: heard[-1:] == [0.25 * step], "progress")  # noqa: B023
+        return "done"
+
     assert watch(counting, 100, heard.append) == "done"
-    assert heard
+    assert set(heard) >= {0.25, 0.5, 0.75}
     assert heard == sorted(heard)
     assert all(0 <= share <= 1 for share in heard)
 
@@ -111,3 +117,140 @@ def test_the_compiler_is_announced_once(tmp_path: Path, caplog: pytest.LogCaptur
     assert is_cached(fake_kernel(tmp_path, signatures=[]))
     announce(fake_kernel(tmp_path, signatures=[]))
     assert not caplog.text
+
+
+def double(numbers: Counts) -> Counts:
+    return numbers * 2
+
+
+def doubles() -> bool:
+    """Whether a kernel made now works; how it fares with the disk is left to each test."""
+    return bool((kernel(double)(np.array([1, 2])) == [2, 4]).all())
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own for compiled kernels; the file that holds one comes into being there."""
+    compiled._tell_lost.cache_clear()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kernels"))
+    return tmp_path / "kernels"
+
+
+def hits() -> int:
+    """How often a kernel made now is found on disk."""
+    made: Any = kernel(double)
+    made(np.array([1, 2]))
+    return sum(made.stats.cache_hits.values())
+
+
+def test_what_was_compiled_is_found_again(kept: Path) -> None:
+    assert doubles()
+    assert hits() == 1
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00" * 100, b"not a pickle"], ids=["empty", "zeros", "words"]
+)
+def test_a_damaged_cache_is_replaced(kept: Path, ending: str, content: bytes) -> None:
+    assert doubles()
+    damaged = list(kept.rglob(f"*.{ending}"))
+    assert damaged
+    for path in damaged:
+        path.write_bytes(content)
+    assert doubles()
+    assert hits() == 1
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_what_cannot_be_read_is_compiled(
+    kept: Path, ending: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A folder in the place of the file, since permissions do not stop an administrator."""
+    assert doubles()
+    for path in list(kept.rglob(f"*.{ending}")):
+        path.unlink()
+        path.mkdir()
+    assert doubles()
+    assert doubles()
+    assert caplog.text.count("cannot be kept") == 1
+    assert "Is a directory" in caplog.text
+
+
+def test_a_cache_that_vanishes_is_not_missed(kept: Path) -> None:
+    made = kernel(double)
+    shutil.rmtree(kept)
+    kept.write_text("a file where the folder was")
+    assert made(np.array([1])).tolist() == [2]
+
+
+NOWHERE = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/cache"}
+IMPORT_ALL = """
+import importlib, logging, pkgutil, sys
+import numpy as np
+import sfumato
+from sfumato.core import compiled
+logging.basicConfig()
+assert sfumato.__file__.startswith(sys.argv[1]), sfumato.__file__
+for module in pkgutil.walk_packages(sfumato.__path__, "sfumato."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+from sfumato.core._kernels import number_rows
+compiled.announce(number_rows)
+compiled.announce(number_rows)
+numbers, _, counts = number_rows(np.array([[1], [0], [1]], np.int32), np.array([2]))
+print(numbers.tolist(), counts.tolist(), number_rows.stats.cache_path)
+"""
+
+
+def run_alone(code: str, place: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A process that imports the copy of the package in a folder."""
+    return subprocess.run(
+        [sys.executable, "-c", code, str(place)],
+        env={**os.environ, **NOWHERE, "PYTHONPATH": str(place), **environment},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Path:
+    """A copy of the package beside which nothing can be kept, not even by an administrator."""
+    shutil.copytree(
+        Path(sfumato.__file__).parent,
+        tmp_path / "sfumato",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    for folder in [tmp_path / "sfumato", *(tmp_path / "sfumato").rglob("*/")]:
+        (folder / "__pycache__").write_text("")
+    return tmp_path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="/dev/null is what cannot be a folder")
+@pytest.mark.parametrize("given", [{}, {"NUMBA_CACHE_DIR": "/dev/null/kernels"}])
+def test_kernels_are_compiled_in_memory_where_nothing_can_be_written(
+    sealed: Path, given: dict[str, str]
+) -> None:
+    environment = {"NUMBA_CACHE_DIR": "", **given}
+    done = run_alone(IMPORT_ALL, sealed, **environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[0, 1, 0] [2, 1] None\n"
+    assert "in memory" in done.stderr
+    assert done.stderr.count("compiling kernels") == 1
+
+
+FULL_DISK = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # files can be made, nothing written into them
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such limit")
+def test_a_full_disk_is_told_once_and_stops_nothing(sealed: Path, tmp_path: Path) -> None:
+    kernels = tmp_path / "kernels"
+    done = run_alone(FULL_DISK + IMPORT_ALL, sealed, NUMBA_CACHE_DIR=str(kernels))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("[0, 1, 0] [2, 1] ")
+    assert done.stderr.count("cannot be kept") == 1
+    assert not list(kernels.rglob("*.nb*"))

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table
+from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "src" / "sfumato" / "data"
@@ -16,9 +17,11 @@ DATA = ROOT / "src" / "sfumato" / "data"
 def test_the_generator_makes_the_bundled_file(tmp_path: Path) -> None:
     script = ROOT / "tools" / "make_patients.py"
     made = tmp_path / "patients.csv"
-    subprocess.run([sys.executable, script, "-o", made], check=True)
+    subprocess.run([sys.executable, script, "-o", made], check=True, timeout=PATIENCE)
     assert made.read_bytes() == (DATA / "patients.csv").read_bytes()
-    subprocess.run([sys.executable, script, "--seed", "1", "-o", made], check=True)
+    subprocess.run(
+        [sys.executable, script, "--seed", "1", "-o", made], check=True, timeout=PATIENCE
+    )
     assert made.read_bytes() != (DATA / "patients.csv").read_bytes()
 
 

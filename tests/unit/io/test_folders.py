@@ -13,6 +13,7 @@ from sfumato.errors import OutputExists, ReleaseError
 from sfumato.io import folders
 from sfumato.io.folders import FORMAT, MANIFEST, RELEASE_FILES, new_folder, require_room
 from sfumato.releases import manifest
+from tests.support.waiting import PATIENCE
 
 
 def fill(folder: Path, text: str = "new") -> None:
@@ -32,7 +33,10 @@ def content(folder: Path) -> list[str]:
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
 

@@ -20,6 +20,7 @@ from sfumato.errors import QueryRefused
 from sfumato.queries.binding import bind
 from sfumato.queries.sql import MAX_LENGTH, MAX_NESTING, parse, parse_condition
 from tests.support.sql_texts import CATALOG, TYPES, Texts
+from tests.support.waiting import PATIENCE
 
 # ---- understood
 
@@ -435,7 +436,7 @@ def test_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_importing_sfumato_does_not_import_sqlglot() -> None:
     code = "import sys, sfumato, sfumato.queries.binding; sys.exit('sqlglot' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
 # ---- DuckDB's opinion

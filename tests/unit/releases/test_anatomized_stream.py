@@ -28,6 +28,7 @@ from sfumato.models.base import Model
 from sfumato.releases.anatomized_stream import write_divided
 from sfumato.releases.manifest import Manifest
 from tests.support.seeds import long_seed
+from tests.support.waiting import PATIENCE
 
 L = 5
 DISEASES = [f"disease-{i:02}" for i in range(12)]
@@ -394,7 +395,7 @@ def test_a_killed_run_is_cleared_up_by_the_next(source: Path, tmp_path: Path) ->
         assert child.stdout is not None
         assert child.stdout.readline() == "half\n"
         os.kill(child.pid, signal.SIGKILL)
-        child.wait()
+        child.wait(PATIENCE)
     assert not out.exists()
     (leftover,) = tmp_path.glob(".out.sfumato-*")
     assert (leftover / "spill" / "rows.arrow").stat().st_size > 10_000

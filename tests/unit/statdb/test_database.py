@@ -28,6 +28,7 @@ from sfumato.errors import (
     StoreError,
 )
 from tests.support.seeds import long_seed
+from tests.support.waiting import PATIENCE
 
 SCHEMA = sf.Schema(
     identifiers=["name"],
@@ -308,13 +309,13 @@ def _killed(work: Any, db: sf.StatDB, pause: float) -> sf.StatDB:
     """What a process leaves that is killed some time after its first change."""
     context = multiprocessing.get_context("spawn")
     started = context.Event()
-    writer = context.Process(target=work, args=(str(db.path), started))
+    writer = context.Process(target=work, args=(str(db.path), started), daemon=True)
     writer.start()
-    assert started.wait(60)
+    assert started.wait(PATIENCE)
     time.sleep(pause)
     assert writer.pid is not None
     os.kill(writer.pid, signal.SIGKILL)
-    writer.join(60)
+    writer.join(PATIENCE)
     assert writer.exitcode == -signal.SIGKILL
     return sf.StatDB.open(db.path)
 

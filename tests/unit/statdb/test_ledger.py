@@ -25,6 +25,7 @@ from sfumato.errors import LedgerError, ParameterError, StoreError
 from sfumato.statdb.ledger import FILE, Ledger
 from sfumato.statdb.log_records import LONGEST_QUESTION, Entry
 from sfumato.statdb.store import HEADER
+from tests.support.waiting import PATIENCE, eventually
 
 
 def entry(number: int = 1, **changes: Any) -> Entry:
@@ -186,11 +187,12 @@ def test_threads_take_turns(ledger: Ledger) -> None:
             ledger.append([entry(number), entry(number)])
             assert ledger.verify().ok
 
-    threads = [threading.Thread(target=ask, args=(100 * one,)) for one in range(4)]
+    threads = [threading.Thread(target=ask, args=(100 * one,), daemon=True) for one in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
     assert len(ledger) == 40
     assert ledger.verify().ok
 
@@ -428,15 +430,14 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(folder: Path) -> Non
     last = 0
     for turn in range(8):
         told = context.Value("q", -1)
-        writer = context.Process(target=_write_for_ever, args=(str(folder), told))
+        writer = context.Process(target=_write_for_ever, args=(str(folder), told), daemon=True)
         writer.start()
-        until = time.monotonic() + 20
-        while told.value < last + 5 * turn and time.monotonic() < until:
-            time.sleep(0.001)
+        enough = last + 5 * turn
+        eventually(lambda: told.value >= enough, "a written record")  # noqa: B023
         time.sleep(0.0007 * turn)
         assert writer.pid is not None
         os.kill(writer.pid, signal.SIGKILL)
-        writer.join()
+        writer.join(PATIENCE)
         with Ledger.open(folder, read_only=True) as opened:
             found = opened.verify()
             assert found.ok, found.problem

@@ -24,6 +24,7 @@ from sfumato.statdb.store import (
     open_store,
     replace_state,
 )
+from tests.support.waiting import PATIENCE
 
 
 def contents(number: int = 1) -> Contents:
@@ -157,13 +158,13 @@ def test_a_killed_writer_leaves_the_old_state_or_the_new_one(store: Path) -> Non
     last = 0
     for pause in pauses:
         started = context.Event()
-        writer = context.Process(target=_change_for_ever, args=(str(store), started))
+        writer = context.Process(target=_change_for_ever, args=(str(store), started), daemon=True)
         writer.start()
-        started.wait()
+        assert started.wait(PATIENCE)
         time.sleep(pause)
         assert writer.pid is not None
         os.kill(writer.pid, signal.SIGKILL)
-        writer.join()
+        writer.join(PATIENCE)
         _, generation = number_of(store)
         assert generation >= last
         last = generation
