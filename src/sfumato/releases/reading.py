@@ -7,14 +7,14 @@ anybody who has the tables computes the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.arrays import Codes, Counts, Flags, Ints
+from sfumato.core.arrays import Codes, Counts, Flags, Floats, Ints
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes, Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.core.taxonomy import Taxonomy
@@ -22,6 +22,7 @@ from sfumato.errors import SchemaError
 from sfumato.releases.manifest import PublishedColumn, encoded
 from sfumato.releases.text_cells import ReadCells, read_cells
 
+_ROUNDING = 1e-9
 # what texts of a numerical column may be; the first that fits all of them is taken
 _NUMBERS = (
     pa.int64(), pa.float64(), pa.date32(), pa.time64("ns"), pa.timestamp("ns"),
@@ -32,6 +33,24 @@ _NUMBERS = (
 def read_boxes(columns: Iterable[PublishedColumn], groups: pa.Table) -> Boxes:
     """The boxes of groups, one line each, along the columns given."""
     return Boxes(tuple(_READERS[column.form](column, groups) for column in columns))
+
+
+def strange_means(columns: Iterable[PublishedColumn], groups: pa.Table) -> Iterator[str]:
+    """Means that cannot be those of the values in their boxes."""
+    for column in columns:
+        name = f"{column.name}_mean"
+        if name not in column.columns:
+            continue
+        side, means = _READERS[column.form](column, groups), groups.column(name)
+        if isinstance(side, Ranges):
+            at = np.append(side.attribute.positions, np.nan)  # of no known value there is no mean
+            shown: Floats = means.to_numpy(zero_copy_only=False).astype(np.float64)
+            slack = _ROUNDING * np.maximum(1.0, np.abs(at[side.high]))
+            inside = (at[side.low] - slack <= shown) & (shown <= at[side.high] + slack)
+            if not (inside | (np.isnan(shown) & (side.low < 0))).all():
+                yield f"a mean of {column.name!r} lies outside of its range"
+        elif means.null_count < groups.num_rows and not np.isfinite(means.drop_null()).all():
+            yield f"a mean of {column.name!r} is no number"
 
 
 def _ranges(column: PublishedColumn, groups: pa.Table) -> Side:

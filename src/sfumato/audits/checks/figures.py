@@ -13,6 +13,7 @@ from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.joined import JoinRelease
 from sfumato.releases.load import Release
 from sfumato.releases.perturbed import PerturbedTable, perturbed_figures
+from sfumato.releases.reading import strange_means
 
 _ROUNDING = 1e-8  # the last of nine digits may hang on the order in which a sum was taken
 
@@ -23,6 +24,8 @@ def other_figures(release: Release, evidence: Evidence) -> Iterator[str]:
     if stated.groups != len(evidence.sizes):
         yield f"{stated.groups:,} groups are stated, the tables have {len(evidence.sizes):,}"
     yield from _others("metrics", stated.metrics, _computed(release, evidence))
+    if isinstance(release, GeneralizedTable):
+        yield from strange_means(stated.of_role(Role.QUASI), release.groups)
 
 
 def _computed(release: Release, evidence: Evidence) -> dict[str, Any]:

@@ -16,19 +16,23 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.audits.checks.comparison import Comparison
 from sfumato.audits.checks.parquet_structure import loose_ends
+from sfumato.core.arrays import Counts
 from sfumato.io.types import type_of, type_text
 from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
-from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
 from sfumato.releases.files import PIECE, Files
+from sfumato.releases.joined import JoinRelease
 from sfumato.releases.load import Release
 from sfumato.releases.manifest import FILE, Manifest
 
+_WITH_COUNTS = (AnatomizedTables.kind, JoinRelease.kind)
 _WRITER = re.compile(r"parquet-cpp-arrow version \d+\.\d+\.\d+")
 
 
@@ -47,33 +51,63 @@ def other_files(files: Files, release: Release) -> Iterator[str]:
         yield f"{FILE} is not written as a release writes it"
     for stem in release.stems:
         for path in files.paths(stem):
-            other = _other_parquet if path.suffix == ".parquet" else _other_csv
-            yield from other(path, files.pieces(stem), release)
+            yield from _other_order(path, release.manifest)
+            if path.suffix == ".parquet":
+                yield from _other_parquet(path, files, release)
+            else:
+                yield from _other_csv(path, files)
 
 
-def _other_csv(path: Path, pieces: Iterator[pa.Table], release: Release) -> Iterator[str]:  # noqa: ARG001
+def _other_order(path: Path, manifest: Manifest) -> Iterator[str]:
+    """Columns stand in the order in which their types are stated."""
+    found = _header(path)
+    stated = [name for name, _ in manifest.types if name in found]
+    if manifest.kind in _WITH_COUNTS:
+        stated.sort(key=lambda name: name == COUNT)  # the last one of every table that has it
+    if found != stated:
+        yield f"columns of {path.name} stand in another order than is stated"
+
+
+def _other_csv(path: Path, files: Files) -> Iterator[str]:
     with Comparison(path) as again:
-        write_csv(pieces, again)
+        write_csv(files.pieces(path.stem), again)
     if not again.same:
         yield f"{path.name} is not written as a release writes it"
 
 
-def _other_parquet(path: Path, pieces: Iterator[pa.Table], release: Release) -> Iterator[str]:
+def _other_parquet(path: Path, files: Files, release: Release) -> Iterator[str]:
     with pq.ParquetFile(path) as stored:
         metadata = stored.metadata
     if not _WRITER.fullmatch(metadata.created_by):
         yield f"{path.name} was not written by a program that sfumato writes with"
         return
     parts = [metadata.row_group(part).num_rows for part in range(metadata.num_row_groups)]
-    yield from _other_row_groups(path, parts, release)
     yield from _other_types(path, release.manifest)
+    yield from _other_parts(path, parts, files)
     if metadata.created_by != f"parquet-cpp-arrow version {pa.cpp_version}":
         yield from loose_ends(path)
         return
     with Comparison(path) as again:
-        write_parquet(_in_parts(pieces, parts), again)
+        write_parquet(_in_parts(files.pieces(path.stem), parts), again)
     if not again.same:
         yield f"{path.name} holds more than its table, or holds it in another way"
+
+
+def _other_parts(path: Path, parts: list[int], files: Files) -> Iterator[str]:
+    """Where the rows of a file are divided may depend on nothing but their number; the parts of a
+    streamed release are whole groups.
+    """
+    if any(set(parts[:-1]) <= {size} and sum(parts[-1:]) <= size for size in (PIECE, ROW_GROUP)):
+        return
+    streamed = files.manifest.kind == AnatomizedTables.kind
+    if streamed and _at_ends_of_groups(files.whole(path.stem), np.cumsum(parts)[:-1]):
+        return
+    yield f"the rows of {path.name} are divided in an uncommon way"
+
+
+def _at_ends_of_groups(table: pa.Table, places: Counts) -> bool:
+    groups = table[GROUP].to_numpy()
+    return bool((groups[places] != groups[places - 1]).all())
 
 
 def _in_parts(pieces: Iterator[pa.Table], parts: list[int]) -> Iterator[pa.Table]:
@@ -88,16 +122,6 @@ def _in_parts(pieces: Iterator[pa.Table], parts: list[int]) -> Iterator[pa.Table
         rest = together.slice(size)
     if not parts:
         yield rest
-
-
-def _other_row_groups(path: Path, parts: list[int], release: Release) -> Iterator[str]:
-    """Where the rows of a file are divided may depend on nothing but their number; the parts of a
-    streamed release are whole groups.
-    """
-    streamed = isinstance(release, AnatomizedTables)
-    even = any(set(parts[:-1]) <= {size} and sum(parts[-1:]) <= size for size in (PIECE, ROW_GROUP))
-    if not streamed and not even:
-        yield f"the rows of {path.name} are divided in an uncommon way"
 
 
 def _other_types(path: Path, manifest: Manifest) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ _ALGORITHMS: Mapping[str, type[Any]] = {
 _JOINS = {Direct.name, Refinement.name}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")  # of somebody's own algorithm, and its options
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 _BOXES = ("range", "set", "label", "cell", "text")
 
 
@@ -56,11 +58,20 @@ def other_statements(folder: Path, release: Release) -> Iterator[str]:
         yield "release.json names no quasi-identifier, so nobody could tell what is hidden"
     for column in manifest.columns:
         yield from _other_column(manifest.kind, column)
+    if list(manifest.columns) != sorted(manifest.columns, key=partial(_place, manifest)):
+        yield "columns are described in another order than they are published"
     shown = release.tables[:1] if isinstance(release, PerturbedTable) else release.tables
     if manifest.types != column_types(table.schema for table in shown):
         yield "the types that release.json states are not those of the tables"
     yield from _other_algorithm(manifest)
     yield from _other_provenance(manifest)
+
+
+def _place(manifest: Manifest, column: PublishedColumn) -> tuple[int, int]:
+    """Where a column is described: by role, then as it stands in the tables."""
+    names = [name for name, _ in manifest.types]
+    first = column.columns[0] if column.columns else ""
+    return _ROLES.index(Role(column.role)), names.index(first) if first in names else -1
 
 
 def _other_column(kind: str, column: PublishedColumn) -> Iterator[str]:
