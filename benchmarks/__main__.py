@@ -25,6 +25,7 @@ from benchmarks import (
     statdb,
     streaming,
     topdown,
+    verifying,
     workload,
 )
 from benchmarks.measure import Line
@@ -35,6 +36,7 @@ _SUITES = {
     "anatomy": anatomy.run,
     "streaming": streaming.run,
     "answers": answers.run,
+    "verifying": verifying.run,
     "startup": startup.run,
     "quality": quality.run,
     "recoding": recoding.run,

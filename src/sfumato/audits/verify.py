@@ -20,6 +20,7 @@ from sfumato.audits.checks import (
     other_files,
     other_spellings,
     other_statements,
+    other_writers,
 )
 from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
 from sfumato.core.histograms import Histograms
@@ -108,19 +109,21 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     ``models`` are a user's own models that the release was made with, recognized by class name.
     """
     folder = Path(path)
-    manifest = read_manifest(folder)
+    files = Files(folder, read_manifest(folder), kept={})
     readable = _judged("tables as stated", doubled_columns(folder))
+    if readable.kept:
+        try:
+            release = read_release(files)
+        except Exception as error:
+            readable = replace(readable, kept=False, detail=_told(error))
     if not readable.kept:
-        return Verification(folder, manifest.rows, 0, (readable,))
-    try:
-        files = Files(folder, manifest, kept={})
-        release = read_release(files)
-    except SfumatoError as error:
-        return Verification(
-            folder, manifest.rows, 0, (replace(readable, kept=False, detail=str(error)),)
-        )
-    evidence = evidence_of(release)
+        return Verification(folder, files.manifest.rows, 0, (readable,))
     own = {type(model).__name__: model for model in models}
+    return _verified(files, release, own)
+
+
+def _verified(files: Files, release: Release, own: dict[str, Model]) -> Verification:
+    folder, manifest, evidence = files.folder, files.manifest, evidence_of(release)
     sound = (
         _judged("tables as stated", evidence.flaws()),
         _judged("release.json as it must be", other_statements(folder, release)),
@@ -129,7 +132,7 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
         unborne = (_bearing(manifest, stated) for stated in manifest.promise)
         return Verification(folder, evidence.rows, 0, (*sound, *filter(None, unborne)))
     exact = (
-        _judged("files hold their tables only", other_files(files, release)),
+        _judged("files hold their tables only", other_files(files, release), other_writers(files)),
         _judged("one spelling per value", other_spellings(manifest, release.tables)),
         _judged("figures as stated", other_figures(release, evidence)),
     )
@@ -140,7 +143,7 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     return Verification(folder, evidence.rows, len(evidence.sizes), (*sound, *exact, *promises))
 
 
-def _judged(statement: str, flaws: Iterator[str]) -> Check:
+def _judged(statement: str, flaws: Iterator[str], note: str = "") -> Check:
     """A statement, kept unless there is a flaw.
 
     Whoever made the release may have made it so that looking at it fails in any way; that is a
@@ -148,11 +151,13 @@ def _judged(statement: str, flaws: Iterator[str]) -> Check:
     """
     try:
         flaw = next(flaws, None)
-    except SfumatoError as error:
-        flaw = str(error)
     except Exception as error:
-        flaw = f"it cannot be read: {one_line(error)}"
-    return Check(statement, flaw is None, flaw or "")
+        flaw = _told(error)
+    return Check(statement, flaw is None, flaw or note)
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, SfumatoError) else f"cannot be read: {one_line(error)}"
 
 
 def _bearing(manifest: Manifest, stated: Mapping[str, Any]) -> Check | None:
@@ -165,9 +170,12 @@ def _promise(release: Release, stated: dict[str, Any], own: dict[str, Model]) ->
     """One promise, computed again."""
     if unborne := _bearing(release.manifest, stated):
         return unborne
-    if isinstance(release, PerturbedTable):
-        return _check_retention(release, stated)
-    return _check(release, stated, own)
+    try:
+        if isinstance(release, PerturbedTable):
+            return _check_retention(release, stated)
+        return _check(release, stated, own)
+    except Exception as error:
+        return Check(str(stated.get("class", stated.get("model"))), False, _told(error))
 
 
 def _check(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> Check:
@@ -175,20 +183,17 @@ def _check(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> C
     on, within, said = stated.get("on"), stated.get("within"), ""
     about_sizes = isinstance(release, JoinRelease) and on == SENSITIVE_GROUP
     aside = ("within", "on") if about_sizes else ("within",)
-    try:
-        model = _model({key: value for key, value in stated.items() if key not in aside}, own)
-        evidence = evidence_on(release, on)
-        if within is not None:
-            evidence = evidence_within(release, within)
-            said = f" within {', '.join(within)}"
-        if about_sizes:
-            said = " of sensitive groups"
-        if (on is None or about_sizes) and getattr(model, "needs_sensitive", False):
-            raise SchemaError("it does not say which sensitive column it is about")
-        seen = evidence.histograms(on) if on else Histograms.of_sizes(evidence.sizes)
-        failing = np.flatnonzero(~model.passes(seen))
-    except SfumatoError as error:
-        return Check(str(stated.get("class", stated.get("model"))), False, str(error))
+    model = _model({key: value for key, value in stated.items() if key not in aside}, own)
+    evidence = evidence_on(release, on)
+    if within is not None:
+        evidence = evidence_within(release, within)
+        said = f" within {', '.join(within)}"
+    if about_sizes:
+        said = " of sensitive groups"
+    if (on is None or about_sizes) and getattr(model, "needs_sensitive", False):
+        raise SchemaError("it does not say which sensitive column it is about")
+    seen = evidence.histograms(on) if on else Histograms.of_sizes(evidence.sizes)
+    failing = np.flatnonzero(~model.passes(seen))
     told = model.statement(seen) if isinstance(model, BuiltIn) else str(model)
     if not len(failing):
         return Check(f"{told}{said}", True)

@@ -167,7 +167,7 @@ TAMPERED: dict[str, tuple[str, Edit, str]] = {
     "counts as text": (
         SI,
         lambda t: t.set_column(2, "count", t["count"].cast(pa.string())),
-        "'count' of sensitive_groups_sick.parquet is not stored as its type is",
+        "'count' of the SI of 'sick' does not hold whole numbers",
     ),
     "a null count": (SI, with_cell("count", 0, None), "does not hold whole numbers"),
     "nobody": (SI, with_cell("count", 0, 0), "counts a value less than once"),

@@ -33,6 +33,7 @@ from sfumato.releases.load import Release
 from sfumato.releases.manifest import FILE, Manifest
 
 _WITH_COUNTS = (AnatomizedTables.kind, JoinRelease.kind)
+_OURS = f"parquet-cpp-arrow version {pa.cpp_version}"
 _WRITER = re.compile(r"parquet-cpp-arrow version \d+\.\d+\.\d+")
 
 
@@ -56,6 +57,15 @@ def other_files(files: Files, release: Release) -> Iterator[str]:
                 yield from _other_parquet(path, files, release)
             else:
                 yield from _other_csv(path, files)
+
+
+def other_writers(files: Files) -> str:
+    """What is to be said of files that this installation cannot write again."""
+    paths = [path for path in files.folder.iterdir() if path.suffix == ".parquet"]
+    versions = {_written_by(path) for path in paths} - {_OURS}
+    if not versions:
+        return ""
+    return f"written by {', '.join(sorted(versions))}: structure compared, not every byte"
 
 
 def _other_order(path: Path, manifest: Manifest) -> Iterator[str]:
@@ -84,7 +94,7 @@ def _other_parquet(path: Path, files: Files, release: Release) -> Iterator[str]:
     parts = [metadata.row_group(part).num_rows for part in range(metadata.num_row_groups)]
     yield from _other_types(path, release.manifest)
     yield from _other_parts(path, parts, files)
-    if metadata.created_by != f"parquet-cpp-arrow version {pa.cpp_version}":
+    if metadata.created_by != _OURS:
         yield from loose_ends(path)
         return
     with Comparison(path) as again:
@@ -141,6 +151,11 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.schema([("x", kind)]).empty_table(), sink, store_schema=False)
     return pq.read_schema(pa.BufferReader(sink.getvalue())).field("x").type
+
+
+def _written_by(path: Path) -> str:
+    with pq.ParquetFile(path) as stored:
+        return str(stored.metadata.created_by)
 
 
 def _header(path: Path) -> list[str]:

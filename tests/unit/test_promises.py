@@ -1,0 +1,79 @@
+"""What may be promised: nothing empty, nothing that a form cannot bear, nothing without a word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ParameterError, SfumatoWarning
+from sfumato.verbs import perturb
+
+EXPOSED = "ignore:.* people are in groups where one value"
+
+
+def table(n: int = 60) -> sf.Microdata:
+    """Everybody of an age has one illness."""
+    rows = pa.table(
+        {"age": [i // 6 for i in range(n)], "ill": [f"ill {i // 6 % 5}" for i in range(n)]}
+    )
+    return sf.Microdata.from_arrow(rows, sf.Schema(quasi=["age"], sensitive="ill"))
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        lambda: sf.KAnonymity(1),
+        lambda: sf.KJoinAnonymity(1),
+        lambda: sf.LDiversity(1),
+        lambda: sf.DistinctLDiversity(1),
+        lambda: sf.EntropyLDiversity(1),
+        lambda: sf.RecursiveLDiversity(3.0, 1),
+        lambda: sf.TCloseness(1),
+        lambda: sf.TCloseness(1.5),
+    ],
+)
+def test_what_promises_nothing_is_refused(empty: Callable[[], object]) -> None:
+    with pytest.raises(ParameterError, match="promises nothing"):
+        empty()
+
+
+@pytest.mark.filterwarnings("error::sfumato.errors.SfumatoWarning")
+def test_a_promise_that_is_empty_in_effect_is_told_with_its_people() -> None:
+    with pytest.warns(SfumatoWarning, match=r"60 of 60 people .* \(60 where it has all\)"):
+        sf.publish(table(), sf.Mondrian(), sf.TCloseness(0.97))
+    # the control: the same people under a promise that means something
+    sf.publish(table(), sf.Mondrian(), sf.LDiversity(2))
+
+
+def test_noise_that_changes_nothing_is_told() -> None:
+    with pytest.warns(SfumatoWarning, match="about 5[89] of 60 people"):
+        perturb(table(), p=0.97)
+
+
+@pytest.mark.parametrize("form", ["anatomized", "permuted"])
+def test_k_is_no_promise_where_rows_are_exact(form: str, tmp_path: Path) -> None:
+    both = sf.KAnonymity(5) & sf.LDiversity(2)
+    for model in (sf.KAnonymity(5), both):
+        with pytest.raises(ParameterError, match="not a promise of this form"):
+            sf.publish(table(), sf.Mondrian(), model, form=form)  # type: ignore[call-overload]
+    with pytest.raises(ParameterError, match="not a promise of this form"):
+        sf.publish(table(), sf.Anatomize(), both)
+    # a release that was made before says so still, and verify says that it is none
+    folder = sf.publish(table(), sf.Mondrian(), sf.LDiversity(2), form=form).write(tmp_path / "out")  # type: ignore[call-overload]
+    path = folder / "release.json"
+    stated = json.loads(path.read_text())
+    stated["promise"].insert(0, {"model": "k-anonymity", "k": 5})
+    path.write_text(json.dumps(stated, indent=2, ensure_ascii=False) + "\n")
+    broken = {check.statement: check.detail for check in sf.verify(folder).checks if not check.kept}
+    assert "not a promise of this form" in broken["k-anonymity"]
+
+
+def test_old_and_new_promises_stand_beside_each_other() -> None:
+    """A generalized release bears both, of course."""
+    made = sf.publish(table(), sf.Mondrian(), sf.KAnonymity(5) & sf.LDiversity(2))
+    assert [one["model"] for one in made.manifest.promise] == ["k-anonymity", "l-diversity"]
