@@ -47,7 +47,7 @@ def tables(release: object) -> list[pa.Table]:
 @pytest.mark.parametrize(
     "method",
     [["--k", "5"], ["--method", "anatomy", "--l", "3"], ["--k", "5", "--labels"],
-     ["--k", "5", "--distinct-l", "2", "--form", "permuted"]],
+     ["--distinct-l", "2", "--form", "permuted"]],
     ids=["boxes", "anatomy", "text", "permuted"],
 )  # fmt: skip
 def test_there_and_back_is_the_same_release(place: Path, method: list[str]) -> None:

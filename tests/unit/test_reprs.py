@@ -100,7 +100,9 @@ HELD: dict[str, Callable[[Path], Any]] = {
     "join": lambda _: sf.join(TABLE, PEOPLE.drop(["disease"])),
     "join release": lambda _: joined(),
     "join risk": lambda _: sf.join_risk(joined(), TABLE),
-    "verification": lambda place: sf.verify(generalized().write(place / "release")),
+    "verification": lambda place: sf.verify(
+        generalized().write(place / "release", experiment=True)
+    ),
     "evaluation": lambda _: sf.evaluate(generalized(), TABLE, queries=40, seed=1),
     "comparison": lambda _: sf.compare(generalized(), TABLE, ASKED),
     "accuracy": lambda _: sf.accuracy(np.arange(1.0, 900), np.arange(1.0, 900)),
@@ -116,7 +118,7 @@ HELD: dict[str, Callable[[Path], Any]] = {
     "mondrian": lambda _: sf.Mondrian(workload=ASKED),
     "risk": lambda _: sf.assess(TABLE),
     "profile": lambda _: sf.profile(PEOPLE),
-    "database": lambda place: sf.StatDB.create(place / "people.statdb", TABLE, m=3, seed=1),
+    "database": lambda place: sf.StatDB.create(place / "people.statdb", TABLE, m=3),
     "queries": lambda _: ASKED,
     "condition": lambda _: sf.between(1, 2) & ~sf.one_of(range(5000)) | sf.Missing(),
     "methods": lambda _: (

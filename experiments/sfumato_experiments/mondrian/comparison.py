@@ -17,6 +17,8 @@ from typing import NamedTuple, TypeAlias
 import sfumato as sf
 from sfumato.algorithms.full_domain import FullDomain
 from sfumato.algorithms.single_dimensional import SingleDimensional
+from sfumato.core.randomness import Randomness
+from sfumato.models.requirements import requirements
 from sfumato_experiments.data import discrete_skewed, discrete_uniform
 from sfumato_experiments.figure import Claim, Curve, Point, Series, ratios, rises
 from sfumato_experiments.mondrian.trees import with_binary_trees
@@ -93,11 +95,11 @@ def compare(
     for done, setting in enumerate(settings):
         options.progress(done / len(settings))
         for name, method in methods.items():
-            releases = [_release(name, method, setting.k, options, *at) for at in _seeded(setting)]
-            penalties = [float(release.metrics["discernibility"]) for release in releases]
+            found = [_divided(name, method, setting.k, options, *at) for at in _seeded(setting)]
+            penalties = [float(sf.discernibility(partition)) for partition in found]
             curves[name].append(Point.of(setting.x, penalties))
             if name == SINGLE:
-                gaps += map(_gap, releases)
+                gaps += map(_gap, found)
     series = {**{name: tuple(curve) for name, curve in curves.items()}, FLOOR: _floor(settings)}
     return Compared(series, gaps.count(0.0), len(gaps), max(gaps, default=0.0))
 
@@ -106,19 +108,19 @@ def _seeded(setting: Setting) -> Iterator[tuple[int, Sample]]:
     return enumerate(setting.samples)
 
 
-def _release(
+def _divided(
     name: str, method: Method, k: int, options: Options, seed: int, sample: Sample
-) -> sf.GeneralizedTable:
+) -> sf.Partition:
+    """The groups as the method makes them: published, those with equal boxes would be one."""
     table = sample.treed if name == FULL else sample.ordered
     if isinstance(method, SingleDimensional) and options.quick:
         method = replace(method, node_limit=QUICK_NODES)
-    return sf.publish(table, method, sf.KAnonymity(k), seed=seed)
+    return method.partition(table, requirements(sf.KAnonymity(k), table.schema), Randomness(seed))
 
 
-def _gap(release: sf.GeneralizedTable) -> float:
+def _gap(partition: sf.Partition) -> float:
     """The share of its penalty that a better grid could save at most."""
-    bound = float(release.manifest.search["lower_bound"])
-    return 1 - bound / float(release.metrics["discernibility"])
+    return 1 - float(partition.notes["lower_bound"]) / sf.discernibility(partition)
 
 
 def _floor(settings: Sequence[Setting]) -> Curve:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -154,8 +154,9 @@ def _verified(release: Release | str | Path) -> tuple[str, Release, Verification
     if isinstance(release, str | Path):
         return Path(release).resolve().name, load(release), verify(release)
     with TemporaryDirectory(prefix="sfumato-") as place:
-        folder = release.write(Path(place) / "release", experiment=True)
-        return "release in memory", release, verify(folder)
+        # its tables are judged, not its seed; and a copy is not remembered as published
+        judged = replace(release, manifest=replace(release.manifest, seed=None))
+        return "release in memory", release, verify(judged.write(Path(place) / "release"))
 
 
 def _refused(release: Release, verification: Verification, table: Microdata) -> dict[str, str]:

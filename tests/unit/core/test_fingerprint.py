@@ -85,8 +85,8 @@ def test_keys_roles_and_names_count() -> None:
     assert of(renamed) != of(COLUMNS)
     swapped = {**COLUMNS, "age": COLUMNS["town"], "town": COLUMNS["age"]}
     assert of(swapped) != of(COLUMNS)
-    assert of({**COLUMNS, "town": ["", "Bonn", "", None]}) != of(
-        {**COLUMNS, "town": [None, "Bonn", None, ""]}
+    assert of({**COLUMNS, "town": ["Ulm", "Bonn", "Ulm", None]}) != of(
+        {**COLUMNS, "town": [None, "Bonn", None, "Ulm"]}
     )
 
 

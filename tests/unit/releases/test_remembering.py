@@ -19,6 +19,7 @@ from sfumato.io.folders import RELEASE_FILES
 from sfumato.releases import remembering
 from sfumato.releases.load import Release
 from sfumato.releases.remembering import forget
+from tests.support.seeds import long_seed
 
 SCHEMA = sf.Schema(quasi=["age", "town"], sensitive="ill")
 
@@ -39,7 +40,8 @@ def table(seed: int = 3) -> sf.Microdata:
 
 
 def apart(of: sf.Microdata | None = None, seed: int | None = None) -> sf.AnatomizedTables:
-    return sf.publish(of or table(), sf.Anatomize(), sf.LDiversity(2), seed=seed)
+    key = None if seed is None else long_seed(seed)
+    return sf.publish(of or table(), sf.Anatomize(), sf.LDiversity(2), seed=key)
 
 
 def boxes(k: int = 5) -> sf.GeneralizedTable:
