@@ -28,6 +28,9 @@ def summarize(manifest: Manifest, path: Path) -> None:
     if manifest.seed is not None:
         show.say(page, f"  seed: {manifest.seed}; whoever has the files can undo the shuffles")
     page.print(show.table("What was lost", ("figure", "value"), _lost(manifest)))
+    if manifest.search:
+        facts = [(name.replace("_", " "), _fact(value)) for name, value in manifest.search.items()]
+        page.print(show.table("The search, for you only, in no file", ("fact", "value"), facts))
     command = shlex.join(["sfumato", "verify", str(path)])
     show.say(page, f"Check it as a receiver would: {command}", wrap=False)
 
@@ -62,6 +65,14 @@ def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
         "External rows must be real people: whoever put invented ones there can tell who is in "
         "the table.",
     )
+
+
+def _fact(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {part}" for name, part in value.items())
+    return value
 
 
 def _lost(manifest: Manifest) -> list[tuple[str, object]]:
