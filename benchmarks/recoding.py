@@ -85,7 +85,7 @@ def _sixteen(folder: Path) -> Line:
     start = time.perf_counter()
     release = sf.publish(data, sf.LocalRecoding(), sf.KAnonymity(10), labels="sets")
     figure = time.perf_counter() - start
-    made = release.manifest.algorithm
+    made = release.manifest.search
     detail = (
         f"{release!r}, NCP {release.metrics['ncp']:.3f}, looked at {made['visited']:,} of "
         f"{made['level_vectors']:,} level vectors"

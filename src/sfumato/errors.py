@@ -33,6 +33,10 @@ from pathlib import Path
 class SfumatoError(Exception):
     """Root of the tree: catch it to catch everything sfumato raises on purpose."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """By what it holds: a worker's error must arrive, and its class wants names for that."""
+        return _again, (type(self), self.args, self.__dict__)
+
 
 class ParameterError(SfumatoError, ValueError):
     """An argument is outside the range in which it means something."""
@@ -148,3 +152,10 @@ class MissingExtra(SfumatoError, ImportError):
 
 class SfumatoWarning(UserWarning):
     """Something the owner should look at before publishing."""
+
+
+def _again(kind: type[SfumatoError], args: tuple[object, ...], held: dict[str, object]) -> object:
+    """An error that comes from another process."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(held)
+    return error

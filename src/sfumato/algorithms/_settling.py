@@ -139,7 +139,7 @@ class _Plain:
             keys += self.words[self.offsets[j, level] + self.codes[rows, j]]
         _, first, classes = np.unique(keys, return_index=True, return_inverse=True)
         alike = Partition.of(classes.astype(np.int32))
-        passes = passing(self.needs, self.table.take(rows), alike)
+        passes = passing(self.needs, self.table, alike, rows)
         # classes in the order in which the rows show them, as the kernel numbers them
         chosen = np.flatnonzero(passes)
         chosen = chosen[np.argsort(first[chosen])]

@@ -135,12 +135,11 @@ def _divided(
 ) -> tuple[Codes, Flags]:
     """A part for every row, -1 for the rest; and whether it left the rest. See _divide."""
     _, parts, loads = np.unique(classes, return_inverse=True, return_counts=True)
-    there = table.take(rows)
-    passes = passing(needs, there, Partition.of(parts.astype(np.int32)))
+    passes = passing(needs, table, Partition.of(parts.astype(np.int32)), rows)
     parts = np.where(passes[parts], parts, -1)
     while (parts < 0).any() and (parts >= 0).any():
         rest = np.where(parts < 0, 0, 1).astype(np.int32)
-        if passing(needs, there, Partition.of(rest))[0]:
+        if passing(needs, table, Partition.of(rest), rows)[0]:
             break
         left = np.unique(parts[parts >= 0])
         parts = np.where(parts == left[np.argmin(loads[left])], -1, parts)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.core.arrays import Counts, Flags, Floats, Ints
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -23,16 +23,19 @@ class Requirement:
     model: Model
     attribute: str | None
 
-    def histograms(self, table: Microdata, partition: Partition) -> Histograms:
-        """What the model may see of a partition of the table."""
+    def histograms(
+        self, table: Microdata, partition: Partition, rows: Ints | None = None
+    ) -> Histograms:
+        """What the model may see of a partition of the table, or of some of its ``rows``: these
+        are compared with the whole table all the same.
+        """
         if self.attribute is None:
             return Histograms.of_sizes(partition.sizes)
-        return Histograms.of_groups(
-            table.attributes[self.attribute],
-            table.codes[self.attribute],
-            partition.groups,
-            partition.n_groups,
-        )
+        attribute, codes = table.attributes[self.attribute], table.codes[self.attribute]
+        if rows is None:
+            return Histograms.of_groups(attribute, codes, partition.groups, partition.n_groups)
+        seen = Histograms.of_groups(attribute, codes[rows], partition.groups, partition.n_groups)
+        return replace(seen, whole=np.bincount(codes, minlength=attribute.size))
 
     def __str__(self) -> str:
         """The model, and the attribute it is about."""
@@ -75,11 +78,16 @@ def require_feasible(needs: tuple[Requirement, ...], table: Microdata) -> None:
             raise Infeasible(f"the whole table does not pass {need}", model=need.model)
 
 
-def passing(needs: tuple[Requirement, ...], table: Microdata, partition: Partition) -> Flags:
-    """Per group, whether it meets every requirement."""
+def passing(
+    needs: tuple[Requirement, ...],
+    table: Microdata,
+    partition: Partition,
+    rows: Ints | None = None,
+) -> Flags:
+    """Per group, whether it meets every requirement; of some ``rows``, see histograms."""
     verdict = np.ones(partition.n_groups, np.bool_)
     for need in needs:
-        verdict &= need.model.passes(need.histograms(table, partition))
+        verdict &= need.model.passes(need.histograms(table, partition, rows))
     return verdict
 
 

@@ -406,3 +406,17 @@ def divide(
     return divide_file(
         folder / "in.parquet", schema, model, folder, Randomness(), memory_limit=memory_limit
     )
+
+
+def test_spellings_are_one_value_for_the_stream_too(tmp_path: Path) -> None:
+    """Parquet texts come as they are: "flu" and "flu " must not make a table eligible."""
+    ills = ["flu", "flu ", "fl\u200bu", "\tflu", "flu", "cold"] * 50
+    rows = pa.table({"age": list(range(300)), "disease": ills})
+    pq.write_table(rows, tmp_path / "in.parquet")
+    schema = sf.Schema(quasi=["age"], sensitive="disease")
+    for engine in ("memory", "stream"):
+        with pytest.raises(Infeasible, match="'flu' is the value of 250 of 300"):
+            sf.publish_file(
+                tmp_path / "in.parquet", schema, sf.Anatomize(), sf.LDiversity(2),
+                tmp_path / "out", engine=engine,
+            )  # fmt: skip
