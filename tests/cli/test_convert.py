@@ -70,7 +70,7 @@ def test_the_way_from_the_warning_to_another_format(place: Path) -> None:
     second = publish(place, "--method", "anatomy", "--l", "3", "-o", "again")
     assert second.returncode == 0
     assert "sfumato: warning: the same rows are published already" in second.stderr
-    assert f"sfumato convert {place / 'out'} NEW --format csv" in second.stderr
+    assert f"sfumato convert {place / 'out'} NEW --format" in second.stderr
     replaced = publish(place, "--k", "7", "-o", "out", "--force", "--json")
     assert replaced.stdout.startswith("{")
     assert "published already" in replaced.stderr

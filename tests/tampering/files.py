@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from sfumato.io.writing import write_parquet
 from tests.tampering.releases import APART, BOXES, EVERY
-from tests.tampering.stated import FEW, Tampering
+from tests.tampering.stated import FEW, Tampering, restated
 
 Change = Callable[[pa.Table], pa.Table]
 SOME = ("ranges", "anatomized", "perturbed", "direct")
@@ -171,6 +171,29 @@ def _linked(folder: Path) -> None:
     path.symlink_to(folder.parent / "elsewhere")
 
 
+def _of_another_version(data: bytes) -> bytes:
+    """A version that may be named, in the place of ours."""
+    return data.replace(f"version {pa.cpp_version}".encode(), b"version 11.1.1")
+
+
+def _with_type(
+    folder: Path, stem: str, name: str, change: Callable[[pa.ChunkedArray], Any]
+) -> None:
+    """Another type of a column, and release.json that states it."""
+    path = folder / f"{stem}.parquet"
+    table = pq.read_table(path)
+    column = change(table[name])
+    write_parquet(table.set_column(table.column_names.index(name), name, column), path)
+    restated(lambda s: s["types"].update({name: str(column.type)}))(folder)
+
+
+def spelled(name: str, change: Callable[[str], str]) -> Callable[[Path], None]:
+    """All cells of a readable column in another spelling."""
+    return changed(lambda t: t.set_column(
+        t.column_names.index(name), name,
+        pa.array([v and change(v) for v in t[name].to_pylist()], pa.string())))  # fmt: skip
+
+
 FOLDERS: dict[str, Tampering] = {
     "a file more": (EVERY, in_folder(lambda f: (f / "names.csv").write_text("x\n")), "not part"),
     "a hidden file": (FEW, in_folder(lambda f: (f / ".notes").write_text("x")), "'.notes'"),
@@ -215,6 +238,15 @@ PARQUET: dict[str, Tampering] = {
     "numbers of another size": (
         ("ranges",), changed(lambda t: t.set_column(0, "age_min", t["age_min"].cast("int32"))), "type"
     ),
+    "a message under another version": (
+        FEW, text(lambda b: _of_another_version(_hidden_bytes(b))), "another way|not written|read"
+    ),
+    "row groups of nothing": (
+        ("anatomized", "permuted"),
+        in_folder(lambda f: write_parquet(
+            [pq.read_table(main_file(f)).slice(0, 0)] * 3 + [pq.read_table(main_file(f))], main_file(f))),
+        "uncommon",
+    ),
     "numbers as texts": (
         ("ranges",), changed(lambda t: t.set_column(0, "age_min", t["age_min"].cast("string"))),
         "type|read",
@@ -223,7 +255,7 @@ PARQUET: dict[str, Tampering] = {
 
 CSV: dict[str, Tampering] = {
     "a number in quotes": (
-        ("anatomized", "perturbed"), line(lambda t: '"' + t.replace(",", '",', 1)), "not written as"
+        ("anatomized", "perturbed"), line(lambda t: '"' + t.replace(",", '",', 1)), "not written as|type"
     ),
     "a zero before a number": (
         ("ranges", "permuted"), line(lambda t: "0" + t if t[0].isdigit() else "," + t[1:], 9),
@@ -306,6 +338,37 @@ CONTENTS: dict[str, Tampering] = {
             pa.array([v[::-1] for v in t["job"].to_pylist()], t["job"].type))), "order"
     ),
     "a value twice in a set": (("sets",), changed(group("job", lambda v: [v[0], *v])), "order"),
+    "counts of parts of people": (
+        ("anatomized",), in_folder(lambda f: _with_type(f, "st", "count", lambda c: pc.add(c.cast("double"), 0.03))),
+        "whole numbers",
+    ),
+    "group numbers of another type": (
+        ("permuted",), in_folder(lambda f: _with_type(f, "permuted", "group_id", lambda c: c.cast("int64"))),
+        "whole numbers",
+    ),
+    "zeros before numbers": (("text",), spelled("age", lambda v: v.replace("[", "[0")), "otherwise|read"),
+    "quotes that nobody needs": (
+        ("text",), spelled("town", lambda v: v if "[" in v or v.endswith("missing") else f'"{v}"'), "otherwise|lacks"
+    ),
+    "a set of one": (
+        ("text",), spelled("job", lambda v: v if v.startswith("{") else f"{{{v}}}"), "otherwise|read"
+    ),
+    "a set read backwards": (
+        ("text",),
+        spelled("job", lambda v: "{" + ", ".join(reversed(v[1:-1].split(", "))) + "}" if v == "{cook, smith}" else v),
+        "otherwise|read",
+    ),
+    "means as texts": (
+        ("ranges",),
+        in_folder(lambda f: _with_type(f, "generalized", "dose_mean", lambda c: c.cast("string"))), "mean",
+    ),
+    "a mean at the end of its range": (
+        ("ranges",), changed(lambda t: t.set_column(
+            t.column_names.index("dose_mean"), "dose_mean", t["dose_max"])), "mean"
+    ),
+    "a domain in another order": (
+        ("perturbed",), changed(lambda t: t.take(pa.array(range(len(t) - 1, -1, -1))), "domain"), "order"
+    ),
     "a label that is none": (("labels",), changed(group("town", "west")), "taxonomy lacks"),
     "a suppressed value": (("cells",), changed(lambda t: t.set_column(
         t.column_names.index("job"), "job", pa.array(["cook"] * len(t)))), "shows a value|row"),

@@ -108,7 +108,7 @@ STATED: dict[str, Tampering] = {
     "a model without a name": (FEW, restated(lambda s: s["promise"][0].update(model=[1])), "model|form"),
     "a promise about no column": (
         ("anatomized", "permuted", "refinement"),
-        restated(lambda s: s["promise"][-1].update(on="age")), "age|not a promise",
+        restated(lambda s: s["promise"][-1].update(on="age")), "age|not a promise|nothing is promised",
     ),
     "somebody's own model": (
         ("ranges",), restated(lambda s: s.update(promise=[{"model": "custom", "class": "M", "on": "ill"}])),
@@ -220,6 +220,60 @@ STATED: dict[str, Tampering] = {
     ),
     "fewer than no external rows": (
         ("refinement",), restated(lambda s: s["external"].update(rows=-3)), "external"
+    ),
+    "an option of another kind": (
+        ("ranges",), restated(lambda s: s["algorithm"].update(relaxed=[{"Ada": "has flu"}])), "algorithm"
+    ),
+    "an option as a number": (("ranges",), restated(lambda s: s["algorithm"].update(relaxed=0)), "algorithm"),
+    "an algorithm of nobody's": (
+        ("ranges", "anatomized"),
+        restated(lambda s: s.update(algorithm={"name": "Ada-has-flu", "phone": 4917012345})), "algorithm",
+    ),
+    "one's own algorithm with a message": (
+        ("ranges",), restated(lambda s: s.update(algorithm={"name": "own", "words": ["call", "Bob"]})),
+        "algorithm",
+    ),
+    "an algorithm without a name": (
+        ("ranges", "permuted"), restated(lambda s: s["algorithm"].update(name=None)), "algorithm"
+    ),
+    "queries without end": (
+        ("ranges",), restated(lambda s: s["algorithm"].update(workload=10**40)), "algorithm"
+    ),
+    "an algorithm inside a join with a message": (
+        ("refinement", "direct"),
+        restated(lambda s: s["algorithm"]["algorithm"].update(relaxed=["hello"])), "algorithm",
+    ),
+    "more left out than there are": (
+        ("perturbed", "refinement"), restated(lambda s: s.update(suppressed=10**40)), "left out"
+    ),
+    "less noise than there is": (("perturbed",), restated(lambda s: s["promise"][0].update(m=2)), "m is"),
+    "noise that is no number": (
+        ("perturbed",), restated(lambda s: s["promise"][0].update(m=" 3 ")), "are numbers"
+    ),
+    "noise that is true": (("perturbed",), restated(lambda s: s["promise"][0].update(m=True)), "numbers"),
+    "a domain of a fraction": (
+        ("perturbed",), restated(lambda s: s["promise"][0].update(domain_size=6.9)), "are numbers"
+    ),
+    "noise promised twice": (
+        ("perturbed",), restated(lambda s: s["promise"].append({**s["promise"][0], "p": 0.9999})), "more than once"
+    ),
+    "a promise twice": (GROUPED, restated(lambda s: s["promise"].append(dict(s["promise"][0]))), "twice"),
+    "a promise within some columns": (
+        ("ranges", "labels"), restated(lambda s: s["promise"][0].update(within=["town"])), "within"
+    ),
+    "a promise next to nothing": (
+        ("anatomized", "permuted"), restated(lambda s: s["promise"][0].update(l=1.000000001)), "promises nothing"
+    ),
+    "fewer external rows than lines": (
+        ("refinement",), restated(lambda s: s["external"].update(rows=1)), "external"
+    ),
+    "more external rows than people": (
+        ("refinement", "direct"), restated(lambda s: s["external"].update(rows=10**60)), "external"
+    ),
+    "a leaf that is nothing": (
+        ("labels", "text"),
+        restated(lambda s: next(c for c in s["columns"] if "taxonomy" in c)["taxonomy"]["any"]["north"].append(None)),
+        "leaf|taxonomy",
     ),
     "a message about the seed": (FEW, restated(lambda s: s.update(seed="7")), "seed"),
     "a short seed": (

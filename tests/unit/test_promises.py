@@ -77,3 +77,46 @@ def test_old_and_new_promises_stand_beside_each_other() -> None:
     """A generalized release bears both, of course."""
     made = sf.publish(table(), sf.Mondrian(), sf.KAnonymity(5) & sf.LDiversity(2))
     assert [one["model"] for one in made.manifest.promise] == ["k-anonymity", "l-diversity"]
+
+
+def test_every_sensitive_column_is_promised_where_rows_are_exact() -> None:
+    rows = pa.table({"age": range(40), "ill": ["a", "b"] * 20, "job": ["x", "y", "z", "w"] * 10})
+    people = sf.Microdata.from_arrow(rows, sf.Schema(quasi=["age"], sensitive=["ill", "job"]))
+    with pytest.raises(ParameterError, match="nothing is promised of 'job'"):
+        sf.publish(people, sf.Mondrian(), sf.LDiversity(2, on="ill"), form="permuted")
+    sf.publish(people, sf.Mondrian(), sf.LDiversity(2), form="permuted")
+
+
+@pytest.mark.filterwarnings("error::sfumato.errors.SfumatoWarning")
+def test_k_alone_is_told_whom_it_leaves_exposed(tmp_path: Path) -> None:
+    with pytest.warns(SfumatoWarning, match=r"whatever is promised, 60 of 60 people"):
+        made = sf.publish(table(), sf.Mondrian(), sf.KAnonymity(3))
+    assert sf.verify(made.write(tmp_path / "out")).ok
+
+
+def test_verify_tells_it_of_promises_about_values(tmp_path: Path) -> None:
+    made = sf.publish(table(), sf.Mondrian(), sf.TCloseness(0.97))
+    checks = sf.verify(made.write(tmp_path / "out")).require().checks
+    assert "60 of 60 people" in checks[-1].detail
+
+
+def test_a_release_without_other_columns_is_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_STATE", str(tmp_path / "state"))
+    rows = pa.table({"age": [i // 6 for i in range(60)]})
+    people = sf.Microdata.from_arrow(rows, sf.Schema(quasi=["age"]))
+    sf.publish(people, sf.Mondrian(), sf.KAnonymity(3)).write(tmp_path / "one")
+    with pytest.warns(SfumatoWarning, match="published already"):
+        sf.publish(people, sf.Mondrian(), sf.KAnonymity(7)).write(tmp_path / "two")
+
+
+def test_a_state_folder_inside_of_the_release_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_STATE", str(tmp_path / "out" / "state"))
+    with pytest.warns(SfumatoWarning, match="lies inside of the release"):
+        sf.publish(table(), sf.Mondrian(), sf.KAnonymity(3)).write(tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "generalized.parquet", "release.json",
+    ]  # fmt: skip

@@ -11,6 +11,7 @@ from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.models.requirements import Requirement
 
+OWN: dict[str, Any] = {"name": "own"}  # what release.json says of an algorithm of the owner's own
 Progress: TypeAlias = Callable[[float], None]
 Stages: TypeAlias = Callable[[str, float], None]
 
@@ -44,8 +45,11 @@ def describe(algorithm: Partitioner) -> dict[str, Any]:
     """Name and options, as written in release.json.
 
     Options that ``repr`` leaves out are the owner's own business: queries may tell what is in the
-    data. Of a workload only its size is stated.
+    data. Of a workload only its size is stated. Of an algorithm that does not ship nothing is: who
+    reads its name and options cannot look them up, so they could be any message.
     """
+    if type(algorithm).__module__.partition(".")[0] != __name__.partition(".")[0]:
+        return dict(OWN)
     options = {
         field.name: getattr(algorithm, field.name)
         for field in fields(algorithm)  # type: ignore[arg-type]

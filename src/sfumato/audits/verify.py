@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sfumato.audits.checks import (
     other_files,
     other_spellings,
     other_statements,
-    other_writers,
+    strangers,
 )
 from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
 from sfumato.core.histograms import Histograms
@@ -29,6 +30,7 @@ from sfumato.io.opened import one_line
 from sfumato.models.base import BuiltIn, Model
 from sfumato.models.registry import model_from_dict
 from sfumato.releases.bearing import CUSTOM, unbearable
+from sfumato.releases.exposure import NEARLY, exposed
 from sfumato.releases.files import Files
 from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
 from sfumato.releases.load import Release, read_release
@@ -126,13 +128,14 @@ def _verified(files: Files, release: Release, own: dict[str, Model]) -> Verifica
     folder, manifest, evidence = files.folder, files.manifest, evidence_of(release)
     sound = (
         _judged("tables as stated", evidence.flaws()),
-        _judged("release.json as it must be", other_statements(folder, release)),
+        _judged("release.json is sound", other_statements(release)),
     )
     if not all(check.kept for check in sound):
         unborne = (_bearing(manifest, stated) for stated in manifest.promise)
         return Verification(folder, evidence.rows, 0, (*sound, *filter(None, unborne)))
     exact = (
-        _judged("files hold their tables only", other_files(files, release), other_writers(files)),
+        _judged("no other files", strangers(folder, release.stems)),
+        _judged("files hold their tables only", other_files(files, release)),
         _judged("one spelling per value", other_spellings(manifest, release.tables)),
         _judged("figures as stated", other_figures(release, evidence)),
     )
@@ -143,7 +146,7 @@ def _verified(files: Files, release: Release, own: dict[str, Model]) -> Verifica
     return Verification(folder, evidence.rows, len(evidence.sizes), (*sound, *exact, *promises))
 
 
-def _judged(statement: str, flaws: Iterator[str], note: str = "") -> Check:
+def _judged(statement: str, flaws: Iterator[str]) -> Check:
     """A statement, kept unless there is a flaw.
 
     Whoever made the release may have made it so that looking at it fails in any way; that is a
@@ -153,7 +156,7 @@ def _judged(statement: str, flaws: Iterator[str], note: str = "") -> Check:
         flaw = next(flaws, None)
     except Exception as error:
         flaw = _told(error)
-    return Check(statement, flaw is None, flaw or note)
+    return Check(statement, flaw is None, flaw or "")
 
 
 def _told(error: Exception) -> str:
@@ -196,26 +199,37 @@ def _check(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> C
     failing = np.flatnonzero(~model.passes(seen))
     told = model.statement(seen) if isinstance(model, BuiltIn) else str(model)
     if not len(failing):
-        return Check(f"{told}{said}", True)
+        return Check(f"{told}{said}", True, _exposed(seen) if on and not about_sizes else "")
     others = f", and {len(failing) - 1:,} other groups" if len(failing) > 1 else ""
     return Check(f"{told}{said}", False, evidence.name(int(failing[0])) + others)
+
+
+def _exposed(seen: Histograms) -> str:
+    """How many people a kept promise leaves exposed; nothing if none."""
+    certain, nearly = exposed(seen)
+    if not nearly:
+        return ""
+    return (
+        f"and yet {nearly:,} of {int(seen.sizes.sum()):,} people are in groups where one value has "
+        f"more than {NEARLY:.0%} of the rows, {certain:,} where it has all"
+    )
 
 
 def _check_retention(release: PerturbedTable, stated: dict[str, Any]) -> Check:
     """What p promises can be computed again; that values were kept so often cannot be seen."""
     on = str(stated.get("on"))
-    try:
-        if list(stated) != ["model", "on", "p", "m", "domain_size"]:
-            raise ValueError("a perturbation is stated by on, p, m and domain_size")
-        kept, m = release.retention(on), float(stated["m"])
-        size = int(stated["domain_size"])
-    except (KeyError, TypeError, ValueError) as error:
-        return Check(f"perturbation of {on}", False, f"release.json is damaged: {error!r}")
-    statement = f"{m:g}-perturbation of {on}"
+    p, m, size = (stated.get(name, 0) for name in ("p", "m", "domain_size"))
+    if list(stated) != ["model", "on", "p", "m", "domain_size"]:
+        return Check(f"perturbation of {on}", False, "it is stated by on, p, m and domain_size")
+    if type(p) is not float or type(m) not in (int, float) or type(size) is not int:
+        return Check(f"perturbation of {on}", False, "p, m and domain_size are numbers")
+    kept, statement = release.retention(on), f"{m:g}-perturbation of {on}"
     if size != kept.size:
         return Check(statement, False, f"{size:,} values are stated, the domain has {kept.size:,}")
     if not 0 < kept.p < 1 or kept.m < m * (1 - _ROUNDING):
         return Check(statement, False, f"p = {kept.p:g} keeps a guess at 1/{kept.m:.4g} only")
+    if not m > 1 or not isclose(kept.m, m, rel_tol=_ROUNDING):
+        return Check(statement, False, f"with p = {kept.p:g} m is {kept.m:.6g}, not {m:g}")
     return Check(statement, True, f"p = {kept.p:.4g} is the publisher's word: files cannot show it")
 
 

@@ -130,7 +130,10 @@ def _person(stated: Sequence[str]) -> dict[str, str | None]:
 
 def _pairs(stated: Sequence[str]) -> Iterator[str]:
     for line in stated:
-        yield from next(csv.reader([line], skipinitialspace=True), [""])
+        try:
+            yield from next(csv.reader([line], skipinitialspace=True, strict=True), [""])
+        except csv.Error as error:
+            raise click.UsageError(f"--person cannot be read: {error}") from error
 
 
 def _names(release: Release) -> list[str]:

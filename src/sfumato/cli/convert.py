@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,6 +33,8 @@ def convert(folder: str, output: str, file_format: Any, force: bool) -> None:
     Rows, groups and release.json stay the same. Publishing the table again would make other groups,
     and whoever has two releases of the same people can tell more than each of them promises.
     """
+    if Path(folder).resolve() in Path(output).resolve().parents:
+        raise click.UsageError("the new folder must not lie in the old one")
     require_room(output, force)
     path = load(folder).write(output, force=force, format=file_format)
     page = show.console()

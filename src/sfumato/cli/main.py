@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a promise is broken, 2 bad use or bad input, 70 a bug in s
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -62,6 +63,9 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # no name can end a command half-way
     with warnings.catch_warnings():
         warnings.simplefilter("always", SfumatoWarning)
         warnings.showwarning = _warn

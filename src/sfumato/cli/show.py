@@ -42,6 +42,11 @@ def visible(part: str | Text) -> Text:
     ))  # fmt: skip
 
 
+def one_line(text: str) -> str:
+    """Somebody else's words, which must not look like lines of ours."""
+    return text.replace("\n", "\\n")
+
+
 def bold(text: str) -> Text:
     """A text that stands out."""
     return Text(text, "bold")
@@ -68,12 +73,14 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 
 def number(value: object) -> str:
-    """Thousands separated, fractions to four places, nothing for None, the rest as it is."""
+    """Thousands separated, four digits at least, nothing for None, the rest as it is."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:,.4g}"
 
 
 @contextmanager

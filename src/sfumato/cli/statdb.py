@@ -19,6 +19,7 @@ from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.store import require_absent
+from sfumato.statdb.updates import Update
 
 
 class _Cohort(click.ParamType):  # type: ignore[type-arg]
@@ -176,7 +177,12 @@ def info(folder: str, as_json: bool) -> None:
 @statdb.command()
 @click.argument("folder")
 @click.option("--insert", metavar="FILE", help="Rows to insert.")
-@click.option("--delete", metavar="FILE", help="Rows to delete, equal in all columns.")
+@click.option(
+    "--delete",
+    metavar="FILE",
+    help="Rows to delete, by quasi-identifiers and sensitive value: identifiers are not kept, so "
+    "of several equal rows any one goes.",
+)
 @click.option(
     "--missing",
     multiple=True,
@@ -232,9 +238,15 @@ def apply(
     if done.waiting:
         show.say(
             page,
-            f"{done.waiting:,} rows wait, and nobody is told of them: they come in when at least "
-            f"{done.lacking:,} rows of other values have joined them, or with --accept-exposure",
+            f"{done.waiting:,} rows wait, and nobody is told of them: they come in {_when(done)}, "
+            "or with --accept-exposure",
         )
+
+
+def _when(done: Update) -> str:
+    if not done.lacking:
+        return "with the next rows"
+    return f"when at least {done.lacking:,} rows of other values have joined them"
 
 
 def _rows(database: StatDB, source: str | None, reading: dict[str, Any]) -> Microdata | None:

@@ -25,7 +25,7 @@ def verify(folder: str, as_json: bool) -> int:
         show.say(page, f"{found.path}: {found.rows:,} rows, {found.groups:,} groups")
         for check in found.checks:
             mark = Text("kept  ", "green") if check.kept else Text("BROKEN", "red")
-            show.say(page, "  ", mark, f" {check.statement}")
+            show.say(page, "  ", mark, f" {show.one_line(check.statement)}")
             if check.detail:
-                show.say(page, f"         {check.detail}")
+                show.say(page, f"         {show.one_line(check.detail)}")
     return 0 if found.ok else 1

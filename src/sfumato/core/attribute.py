@@ -155,7 +155,8 @@ def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
             occurs = np.zeros(high - low + 1, np.bool_)
             occurs[offsets] = True
             place = (np.cumsum(occurs) - 1).astype(_narrowest(len(occurs)))
-            return pa.array(np.flatnonzero(occurs) + low).cast(column.type), place[offsets]
+            found = np.flatnonzero(occurs).astype(numbers.dtype) + numbers.dtype.type(low)
+            return pa.array(found, column.type), place[offsets]
     encoded = column.dictionary_encode()
     found, places = encoded.dictionary, encoded.indices.fill_null(len(encoded.dictionary))
     return _in_one_spelling(found, places.to_numpy())

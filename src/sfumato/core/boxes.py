@@ -227,8 +227,8 @@ class Cells:
 
     @property
     def domain_size(self) -> float:
-        """All values; one at least, where nothing is shown and so none is known."""
-        return float(max(1, self.attribute.size))
+        """All values; where nothing is shown anywhere, nobody knows how many there are."""
+        return float(self.attribute.size) or np.inf
 
     def n_values(self) -> Floats:
         """One, or all."""

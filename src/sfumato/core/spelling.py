@@ -42,8 +42,8 @@ def require_one_spelling(name: str, values: Iterable[Any]) -> None:
     if twice := _alike(texts, _as_number):
         raise DataError(
             f"column {name!r} is sensitive and holds {twice[0]!r} and {twice[1]!r}: as numbers "
-            "they are one value, counted they would be two. Write them alike, or declare the order "
-            "of the column if they are codes that differ",
+            "they are one value, counted they would be two. Write them alike (a --query can), or "
+            "declare the order of the column if they are codes that differ",
             source=name,
         )
     if twice := _alike(texts, str.casefold):

@@ -113,16 +113,19 @@ def require_header(label: str, cells: Sequence[str], rows: Iterable[Sequence[str
 
 
 def _repeated(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[int]:
-    """Columns, from 1, whose first cell is one of its values; none if they are too few."""
+    """Columns, from 1, whose first cell is one of its values."""
     columns: list[list[str]] = [[] for _ in names]
     for row in rows:
         for column, cell in zip(columns, row, strict=False):
             if cell.strip():
                 column.append(cell.strip())
-    # a column of one value, or of values that are all different, shows nothing
-    telling = [place for place, seen in enumerate(columns) if 1 < len(set(seen)) < len(seen)]
-    again = [place + 1 for place in telling if names[place] in set(columns[place])]
-    return again if 2 * len(again) >= len(telling) else []
+    # one is enough: a column is seldom called like one of its values, but for one that has no other
+    different = [set(column) for column in columns]
+    return [
+        place + 1
+        for place, (name, values) in enumerate(zip(names, different, strict=True))
+        if name in values and len(values) > 1
+    ]
 
 
 def _is_data(name: str) -> bool:

@@ -86,7 +86,9 @@ class OwnerState:
     def _read(self, home: Path) -> Iterator[Made]:
         for path in sorted(home.glob("*.json")) if home.is_dir() else ():
             with suppress(ValueError, TypeError):  # a file that is not ours says nothing
-                yield Made(**json.loads(path.read_text("utf-8")))
+                made = Made(**json.loads(path.read_text("utf-8")))
+                if all(isinstance(part, str) for part in (made.path, made.kind, made.on)):
+                    yield made
 
     def _make_key(self, path: Path) -> None:
         """Two runs may do so at once: the first one's key stays."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 _DECIMAL = re.compile(r"decimal(32|64|128|256)\((\d+), (-?\d+)\)")
 _ZONED = re.compile(r"timestamp\[(s|ms|us|ns), tz=([A-Za-z0-9_+:/-]+)\]")
 _LIST = re.compile(r"list<(?:item|element): (.+)>")
+_TIME = re.compile(r"time(32|64)\[(s|ms|us|ns)\]")
 _FIXED = re.compile(r"fixed_size_binary\[(\d+)\]")
 _DECIMALS: Mapping[str, Callable[[int, int], pa.DataType]] = {
     "32": pa.decimal32, "64": pa.decimal64, "128": pa.decimal128, "256": pa.decimal256,
@@ -32,6 +33,8 @@ def type_of(text: str) -> pa.DataType | None:
     if found := _LIST.fullmatch(text):
         item = type_of(found[1])
         return None if item is None else pa.list_(item)
+    if found := _TIME.fullmatch(text):
+        return pa.time32(found[2]) if found[1] == "32" else pa.time64(found[2])
     try:
         kind = pa.type_for_alias(text)
     except ValueError:

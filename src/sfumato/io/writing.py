@@ -62,12 +62,17 @@ def _printable_table(table: pa.Table) -> pa.Table:
 
 def _require_printable(field: pa.Field) -> None:
     kind = field.type.value_type if pa.types.is_list(field.type) else field.type
-    if pa.types.is_nested(kind) or pa.types.is_interval(kind):
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind) or _is_binary(kind):
         raise DataError(
             f"column {field.name!r} has type {field.type}, which CSV cannot hold; leave it out, or "
             "publish as parquet",
             source=field.name,
         )
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return any(one(kind) for one in kinds)
 
 
 def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:

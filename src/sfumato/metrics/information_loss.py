@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sfumato.core.arrays import Counts
-from sfumato.core.boxes import Boxes, Ranges
+from sfumato.core.arrays import Counts, Floats
+from sfumato.core.boxes import Boxes, Ranges, Side
 from sfumato.core.partition import Partition
 from sfumato.errors import ParameterError
 
@@ -54,11 +54,18 @@ def iloss(boxes: Boxes, sizes: Counts, weights: Mapping[str, float] | None = Non
             raise ParameterError(f"a weight for {name!r}, which has no box", parameter="weights")
     return float(
         sum(
-            given.get(side.attribute.name, 1.0)
-            * np.sum((side.n_values() - 1) / side.domain_size * sizes)
+            given.get(side.attribute.name, 1.0) * np.sum(_lost_shares(side) * sizes)
             for side in boxes
         )
     )
+
+
+def _lost_shares(side: Side) -> Floats:
+    """(values covered - 1) / domain size; all of it where nobody knows how many there are."""
+    covered = side.n_values()
+    if np.isinf(side.domain_size):
+        return np.isinf(covered).astype(np.float64)
+    return (covered - 1) / side.domain_size
 
 
 def perimeter(boxes: Boxes, sizes: Counts) -> float:

@@ -27,6 +27,7 @@ from sfumato.models.base import BuiltIn
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 _BLOCK = 2**22
+_MOST_T = 0.999  # beyond, rounding decides what passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,9 @@ class TCloseness(BuiltIn):
         t = finite_number(self.t)
         if t is None or not t >= 0:
             raise ParameterError(f"t must be between 0 and 1, not {self.t}", parameter="t")
-        if t >= 1:
+        if t > _MOST_T:
             raise ParameterError(
-                f"t = {t:g} promises nothing: no group can be farther away than 1; use a smaller t",
+                f"t = {t} promises nothing: no group can be farther away than 1; use a smaller t",
                 parameter="t",
             )
         object.__setattr__(self, "t", t)

@@ -45,10 +45,13 @@ class LDiversity(BuiltIn):
         n, (value, count) = int(whole.whole.sum()), _most_frequent(whole)
         # a whole l gets a whole answer, a fractional one an answer rounded down
         largest = n // count if self.l == int(self.l) else math.floor(1000 * n / count) / 1000
+        way_out = f"the largest feasible l is {largest:g}"
+        if largest < _LEAST_L:
+            way_out = "no l is feasible; divide the value, or ask for t-closeness"
         return Infeasible(
             f"l = {self.l:g} is out of reach on {_name(whole)}: {_shown(value)} is the value of "
             f"{count:,} of {n:,} rows ({count / n:.1%}), and l-diversity allows it at most 1/l of "
-            f"them; the largest feasible l is {largest:g}",
+            f"them; {way_out}",
             model=self,
             value=value,
             largest=largest,
@@ -199,14 +202,17 @@ def _shown(value: Any) -> str:
     return "(missing)" if value is None else repr(value)
 
 
+_LEAST_L = 1.001  # below, rounding decides what passes
+
+
 def _required_l(l: Any) -> float:
     number = finite_number(l)
     if number is None or number < 1:
         raise ParameterError(f"l must be a finite number above 1, not {l}", parameter="l")
-    if number == 1:
+    if number < _LEAST_L:
         raise ParameterError(
-            "l = 1 promises nothing: a group whose rows all have one value would pass, and publish "
-            "it of each of them; use 2 or more",
+            f"l = {l} promises nothing: a group whose rows have one value, or nearly all, would "
+            "pass, and publish it of each of them; use 2 or more",
             parameter="l",
         )
     return number

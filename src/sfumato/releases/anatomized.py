@@ -29,6 +29,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.releases.columns import insensitive_columns
 from sfumato.releases.files import FileFormat, Files, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 from sfumato.releases.remembering import remembered
@@ -159,8 +160,7 @@ def anatomized_tables(
             strict=True,
         )
     )
-    for name in table.schema.insensitive:
-        qit[name] = table.insensitive.column(name).combine_chunks().take(pa.array(rows))
+    qit.update(insensitive_columns(table, rows))
     qit[GROUP] = pa.array(partition.published_groups() + np.int32(1))
     sts = {name: _sensitive_table(name, seen) for name, seen in groups.items()}
     return pa.table(qit), sts, _described(table)

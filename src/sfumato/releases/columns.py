@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 from sfumato.core.arrays import Codes, Flags, Ints
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Cells, Nodes, Ranges, Side, ValueSets
+from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.errors import ParameterError
+from sfumato.io.plain import plain_table
 from sfumato.releases.text_cells import cell_texts
 
 Labels: TypeAlias = Literal["ranges", "sets", "taxonomy", "suppression", "text"]
@@ -60,6 +62,15 @@ def columns_of(side: Side, labels: Labels) -> tuple[str, Columns]:
     if isinstance(side, Cells):
         return "cell", {name: _cells(side), f"{name}_suppressed": pa.array(side.codes < 0)}
     raise TypeError(f"no columns for a {type(side).__name__}")
+
+
+def insensitive_columns(table: Microdata, rows: Ints) -> Columns:
+    """The insensitive columns as they came, in another order of rows."""
+    plain = plain_table(table.insensitive)
+    return {
+        name: plain.column(name).combine_chunks().take(pa.array(rows))
+        for name in table.schema.insensitive
+    }
 
 
 def _missing_column(attribute: Attribute, missing: Flags) -> Columns:

@@ -29,7 +29,8 @@ def _sums(release: Release, key: bytes) -> Iterator[RowSum]:
     if isinstance(release, GeneralizedTable):
         # groups stand once: sets that are repeated in every row are hashed once
         hashes = _hashes(release.groups, key)[release.group_of_row]
-        yield row_sum(hashes + _hashes(release.rows, key), key)
+        others = _hashes(release.rows, key) if release.rows.num_columns else np.uint64(0)
+        yield row_sum(hashes + others, key)
     elif isinstance(release, JoinRelease):
         yield row_sum(_hashes(release.groups, key)[release.group_of_row], key)
         yield from _each(release.sis.values(), key)

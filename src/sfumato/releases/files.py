@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -164,8 +165,22 @@ def _in_type(name: str, column: pa.ChunkedArray, stated: pa.DataType | None) -> 
     if stated is None or column.type == stated:
         return column
     try:
-        if pa.types.is_list(stated) and pa.types.is_string(column.type):
-            column = pa.chunked_array([sets_of(name, column.combine_chunks())])
+        if pa.types.is_string(column.type):
+            return _from_texts(name, column, stated)
         return column.cast(stated)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return column
+
+
+def _from_texts(name: str, texts: pa.ChunkedArray, stated: pa.DataType) -> pa.ChunkedArray:
+    """What Arrow does not read from texts by itself: sets, times of day, lengths of time."""
+    if pa.types.is_list(stated):
+        texts = pa.chunked_array([sets_of(name, texts.combine_chunks())])
+    elif pa.types.is_time(stated):
+        days = pc.binary_join_element_wise("1970-01-01", texts, " ")
+        return days.cast(pa.timestamp(stated.unit)).cast(stated)
+    elif pa.types.is_duration(stated):
+        return texts.cast(pa.int64()).cast(stated)
+    elif pa.types.is_null(stated) and texts.null_count == len(texts):
+        return pa.chunked_array([pa.nulls(len(texts))])
+    return texts.cast(stated)

@@ -25,7 +25,13 @@ from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError
-from sfumato.releases.columns import Columns, Labels, columns_of, side_for
+from sfumato.releases.columns import (
+    Columns,
+    Labels,
+    columns_of,
+    insensitive_columns,
+    side_for,
+)
 from sfumato.releases.compact import compact, number_lines
 from sfumato.releases.files import PIECE, FileFormat, Files, Pieces, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
@@ -184,8 +190,8 @@ def published_rows(
     for attribute in table.sensitive:
         shown[attribute.name] = attribute.decode(table.codes[attribute.name][rows])
         described.append(describe_column(attribute, Role.SENSITIVE, "value"))
-    for name in table.schema.insensitive:
-        shown[name] = table.insensitive.column(name).combine_chunks().take(pa.array(rows))
+    for name, column in insensitive_columns(table, rows).items():
+        shown[name] = column
         described.append(PublishedColumn(name, Role.INSENSITIVE, "value", (name,)))
     _require_unused(shown, lines.column_names)
     return pa.table(shown), tuple(described)

@@ -18,6 +18,7 @@ from sfumato.core.arrays import Ints
 from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.schema import Role
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.io.plain import plain_table
 from sfumato.io.types import type_text
 
 FORMAT = "sfumato-release"
@@ -76,7 +77,8 @@ class Manifest:
 
     def of_tables(self, columns: tuple[PublishedColumn, ...], *tables: pa.Table) -> Manifest:
         """The same with the columns of these tables."""
-        return replace(self, columns=columns, types=column_types(one.schema for one in tables))
+        plain = (plain_table(one.schema.empty_table()).schema for one in tables)
+        return replace(self, columns=columns, types=column_types(plain))
 
     def of_role(self, role: str) -> tuple[PublishedColumn, ...]:
         """The columns that play a role."""

@@ -39,6 +39,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import Infeasible, ParameterError, SchemaError
+from sfumato.releases.columns import insensitive_columns
 from sfumato.releases.figures import rounded
 from sfumato.releases.files import FileFormat, Files, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
@@ -159,8 +160,7 @@ def perturbed_tables(
         noisy = _perturbed(table.codes[name][rows], retention, randomness)
         shown[name] = attribute.decode(noisy)
         domains[name] = pa.table({name: attribute.decode(np.arange(attribute.size))})
-    for name in table.schema.insensitive:
-        shown[name] = table.insensitive.column(name).combine_chunks().take(pa.array(rows))
+    shown.update(insensitive_columns(table, rows))
     return pa.table(shown), domains, _described(table, kept)
 
 

@@ -18,15 +18,17 @@ from sfumato.core.arrays import Codes, Counts, Flags, Floats, Ints
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes, Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.errors import SchemaError
+from sfumato.errors import SchemaError, SfumatoError
 from sfumato.releases.manifest import PublishedColumn, encoded
-from sfumato.releases.text_cells import ReadCells, read_cells
+from sfumato.releases.text_cells import ReadCells, cell_texts, read_cells
 
 _ROUNDING = 1e-9
-# what texts of a numerical column may be; the first that fits all of them is taken
+# what texts may have been; the first whose values read like all of them is taken
 _NUMBERS = (
-    pa.int64(), pa.float64(), pa.date32(), pa.time64("ns"), pa.timestamp("ns"),
-    pa.timestamp("ns", "UTC"),
+    pa.int64(), pa.uint64(), pa.float64(), pa.date32(),
+    *(pa.time32(unit) for unit in ("s", "ms")), *(pa.time64(unit) for unit in ("us", "ns")),
+    *(pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")),
+    *(pa.timestamp(unit, "UTC") for unit in ("s", "ms", "us", "ns")),
 )  # fmt: skip
 
 
@@ -35,22 +37,36 @@ def read_boxes(columns: Iterable[PublishedColumn], groups: pa.Table) -> Boxes:
     return Boxes(tuple(_READERS[column.form](column, groups) for column in columns))
 
 
-def strange_means(columns: Iterable[PublishedColumn], groups: pa.Table) -> Iterator[str]:
+def strange_means(
+    columns: Iterable[PublishedColumn], groups: pa.Table, sizes: Counts
+) -> Iterator[str]:
     """Means that cannot be those of the values in their boxes."""
     for column in columns:
         name = f"{column.name}_mean"
-        if name not in column.columns:
-            continue
-        side, means = _READERS[column.form](column, groups), groups.column(name)
-        if isinstance(side, Ranges):
-            at = np.append(side.attribute.positions, np.nan)  # of no known value there is no mean
-            shown: Floats = means.to_numpy(zero_copy_only=False).astype(np.float64)
-            slack = _ROUNDING * np.maximum(1.0, np.abs(at[side.high]))
-            inside = (at[side.low] - slack <= shown) & (shown <= at[side.high] + slack)
-            if not (inside | (np.isnan(shown) & (side.low < 0))).all():
-                yield f"a mean of {column.name!r} lies outside of its range"
-        elif means.null_count < groups.num_rows and not np.isfinite(means.drop_null()).all():
-            yield f"a mean of {column.name!r} is no number"
+        if name in column.columns:
+            side, means = _READERS[column.form](column, groups), groups.column(name)
+            shown: Floats = means.to_numpy(zero_copy_only=False)
+            if means.type != pa.float64():
+                yield f"a mean of {column.name!r} is no number"
+            elif isinstance(side, Ranges) and not _are_means(side, shown, sizes, column.tight):
+                yield f"a mean of {column.name!r} cannot be that of its range"
+
+
+def _are_means(side: Ranges, means: Floats, sizes: Counts, tight: bool | None) -> bool:
+    """Inside of their ranges, strictly where both ends are values; and sums of whole numbers are
+    whole.
+    """
+    at = np.append(side.attribute.positions, np.nan)
+    low, high = at[side.low], at[side.high]
+    slack = _ROUNDING * np.maximum(1.0, np.abs(high))
+    inside = (low - slack <= means) & (means <= high + slack)
+    if tight:
+        inside &= (low == high) | ((low < means) & (means < high))
+    if pa.types.is_integer(side.attribute.values.type):
+        totals = means * sizes
+        whole = np.abs(totals - np.round(totals)) <= _ROUNDING * np.maximum(1.0, np.abs(totals))
+        inside &= whole | side.missing  # of how many rows the value lacks is not shown
+    return bool((inside | (np.isnan(means) & (side.low < 0))).all())
 
 
 def _ranges(column: PublishedColumn, groups: pa.Table) -> Side:
@@ -71,9 +87,7 @@ def _sets(column: PublishedColumn, groups: pa.Table) -> Side:
         raise SchemaError(f"a set of {column.name!r} is empty", column=column.name)
     attribute, codes = encoded(column, pa.chunked_array([lists.flatten()]))
     starts = np.append(0, np.cumsum(lengths.to_numpy())).astype(np.int64)
-    rises = np.diff(codes.astype(np.int64)) > 0
-    rises[starts[1:-1] - 1] = True  # from one set to the next
-    if not rises.all():
+    if not _rises(codes, starts):
         raise SchemaError(
             f"a set of {column.name!r} is not in the order of its values", column=column.name
         )
@@ -110,21 +124,32 @@ def _cells(column: PublishedColumn, groups: pa.Table) -> Side:
 
 
 def _texts(column: PublishedColumn, groups: pa.Table) -> Side:
-    """Cells made for reading: what they show tells which kind of side they are."""
-    read = read_cells(column.name, groups.column(column.name).combine_chunks())
+    """Cells made for reading: what they show tells which kind of side they are.
+
+    A side has one text. What reads the same and is written otherwise could mark a group.
+    """
+    cells = groups.column(column.name).combine_chunks()
+    side = _side_of_texts(column, read_cells(column.name, cells))
+    if not cell_texts(side).equals(cells):
+        raise SchemaError(
+            f"column {column.name!r} has a cell that could be written otherwise", column=column.name
+        )
+    return side
+
+
+def _side_of_texts(column: PublishedColumn, read: ReadCells) -> Side:
+    of = read.of_cell
     if read.suppressed.any():
-        shown = _firsts(read).filter(pa.array(~read.suppressed))
-        attribute, codes = _encoded_texts(column, shown)
+        attribute, codes = _encoded_texts(column, _firsts(read).filter(pa.array(~read.suppressed)))
         of_text = np.full(len(read.values), -1, np.int32)
         of_text[~read.suppressed] = codes
-        return Cells(attribute, of_text[read.of_cell])
+        return Cells(attribute, of_text[of])
     if column.taxonomy is not None:
-        flags = pa.array(read.missing[read.of_cell])
         names = [column.name, f"{column.name}_missing"]
-        table = pa.table([_firsts(read).take(pa.array(read.of_cell)), flags], names=names)
-        return _labels(replace(column, columns=tuple(names)), table)
-    attribute, codes = _encoded_texts(column, read.values.flatten())
+        shown = [_firsts(read).take(pa.array(of)), pa.array(read.missing[of])]
+        return _labels(replace(column, columns=tuple(names)), pa.table(shown, names=names))
     starts = np.append(0, np.cumsum(read.values.value_lengths().to_numpy())).astype(np.int64)
+    attribute, codes = _encoded_texts(column, read.values.flatten(), starts)
     if not attribute.ordered:
         return _read_sets(attribute, starts, codes.astype(np.int32), read)
     known = np.diff(starts) > 0
@@ -134,7 +159,6 @@ def _texts(column: PublishedColumn, groups: pa.Table) -> Side:
     if np.any(high < low):
         raise SchemaError(f"a range of {column.name!r} ends before it starts", column=column.name)
     attribute = replace(attribute, has_missing=bool(read.missing.any()))
-    of = read.of_cell
     return Ranges(attribute, low[of], high[of], read.missing[of])
 
 
@@ -155,16 +179,41 @@ def _read_sets(attribute: Attribute, starts: Counts, codes: Codes, read: ReadCel
     return ValueSets(attribute, starts, codes).taken(read.of_cell)
 
 
-def _encoded_texts(column: PublishedColumn, texts: pa.Array) -> tuple[Attribute, Ints]:
-    """Codes of values that are shown as texts: numbers and times in their own order."""
-    if column.kind == Kind.NUMERICAL:
-        for kind in _NUMBERS:
-            try:
-                texts = texts.cast(kind)
-                break
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+def _encoded_texts(
+    column: PublishedColumn, texts: pa.Array, starts: Counts | None = None
+) -> tuple[Attribute, Ints]:
+    """Codes of values that are shown as texts, in the order that they have.
+
+    Which type they had is not stated. Of a numerical column it is one whose values read like these
+    texts; of sets it is one in whose order they are listed.
+    """
+    numerical = column.kind == Kind.NUMERICAL
+    for kind in (*_types_of(texts), *(() if numerical else (pa.string(),))):
+        try:
+            values = texts.cast(kind)
+            if not values.cast(pa.string()).equals(texts):
                 continue
-    return encoded(column, pa.chunked_array([texts]))
+            attribute, codes = encoded(column, pa.chunked_array([values]))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, SfumatoError):
+            continue
+        if numerical or attribute.ordered or starts is None or _rises(codes, starts):
+            return attribute, codes
+    raise SchemaError(f"column {column.name!r} has cells that cannot be read", column=column.name)
+
+
+def _types_of(texts: pa.Array) -> Iterator[pa.DataType]:
+    yield from _NUMBERS
+    scales = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", "")).drop_null()
+    if len(scales) and pc.max(scales).as_py() < 38:
+        yield pa.decimal128(38, pc.max(scales).as_py())
+
+
+def _rises(codes: Ints, starts: Counts) -> bool:
+    """Whether the codes of every list ascend."""
+    rises = np.diff(codes.astype(np.int64)) > 0
+    ends = starts[1:-1]
+    rises[ends[(ends > 0) & (ends < len(codes))] - 1] = True  # from one list to the next
+    return bool(rises.all())
 
 
 _READERS: Mapping[str, Callable[[PublishedColumn, pa.Table], Side]] = {

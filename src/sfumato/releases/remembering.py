@@ -100,6 +100,8 @@ def noting_rows(
     yield
 
     def note(state: OwnerState) -> None:
+        if state.folder.resolve().is_relative_to(target.resolve()):
+            raise ValueError(f"{VARIABLE} lies inside of the release")
         for said in _noted(state, target, kind, prints(state), release, before):
             warnings.warn(said, SfumatoWarning, stacklevel=stacklevel)
 
@@ -124,8 +126,7 @@ def _noted(
             if (made.path != place and _differs(made, own, state))
             or (made.path == place and before is not None and before != own)
         ]
-        if not state.folder.resolve().is_relative_to(target.resolve()):
-            state.remember(one, Made.now(target, kind))
+        state.remember(one, Made.now(target, kind))
         if others:
             yield _warning(others, place, target)
 
@@ -172,13 +173,13 @@ def _warning(others: Sequence[Made], place: str, target: Path) -> str:
         said = f"{target} held another release of the same rows (of {others[-1].on}); if anybody "
         said += "has it, nothing is undone by replacing it"
     released = [made for made in others if made.kind != DATABASE and made.path != place]
-    advice = "give away one of them only"
+    advice = "give away one of them only, and delete the others"
     if released:
-        command = shlex.join(["sfumato", "convert", released[-1].path, "NEW", "--format", "csv"])
-        advice += f"; the same groups in another file format are safe: {command}"
+        command = shlex.join(["sfumato", "convert", released[-1].path, "NEW"])
+        advice += f" (another file format of the same groups: {command} --format ...)"
     return (
-        f"{said}. Two releases of the same people add up: guesses from both were measured right in "
-        f"49% to 74% of the cases, where each alone promises 10% to 25%; {advice}"
+        f"{said}. Two releases of the same people add up: on test tables guesses from both were "
+        f"right in 49% to 74% of the cases, where each alone allows 10% to 25%; {advice}"
     )
 
 
@@ -187,7 +188,7 @@ def _trying(work: Callable[[OwnerState], Any], stacklevel: int) -> Any:
     try:
         state = owner_state()
         return None if state is None else work(state)
-    except OSError as error:
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
         reason = one_line(error)
         if reason not in _said:
             _said.add(reason)

@@ -161,9 +161,11 @@ def _order(value: Any, where: str) -> tuple[Any, ...]:
 
 def _taxonomy(value: Any, where: str) -> dict[str, Any]:
     try:
-        Taxonomy.from_nested(_object(value, where))
+        leaves = Taxonomy.from_nested(_object(value, where)).leaves
     except SfumatoError as error:
         raise ValueError(str(error)) from error
+    if not all(isinstance(leaf, str | int | float) for leaf in leaves):
+        raise ValueError(f"{where} has a leaf that is no value")
     return dict(value)
 
 

@@ -21,10 +21,11 @@ pi_x <= 1 needs p_x <= 1/m, which holds in a table that is m-eligible. Where del
 value x more frequent, it is on every list, and the others are drawn as above for the rest: then x
 itself has the chance p_x, which is public, and no list could lower it.
 
-p_x are the frequencies in the database, with half a row more for every value of the public
-domain, so that a declared value that nobody has yet is on lists at times, and the first who has
-it is not found by it. Lengths are whole numbers, in units of 1/(2n + |domain|): nothing is
-rounded.
+p_x are the frequencies of places in the database, counterfeits' included, which everybody can find
+out; those of rows would tell in later lists who left, and who came. Half a place more for every
+value of the public domain, so that a declared value that nobody has yet is on lists at times, and
+the first who has it is not found by it. Lengths are whole numbers, in units of 1/(2n + |domain|):
+nothing is rounded.
 
 Simpler ways tell more. With counterfeits of the most frequent values, whoever has another value is
 the odd one out; with counterfeits drawn with equal chances, the frequent values of a list are the
@@ -56,7 +57,7 @@ def drawn_lists(
 ) -> list[Signature]:
     """For every newcomer's value a list of m values that has it, ascending.
 
-    ``frequencies`` count the rows of the database by value; at least m values are in the domain.
+    ``frequencies`` count the places of the database by value; at least m values are in the domain.
     """
     line = _line_of(2 * frequencies.astype(np.int64) + 1, m)
     return [_drawn(line, value, randomness) for value in values.tolist()]

@@ -53,6 +53,14 @@ def groups_by_cohort(seats: Seats) -> dict[tuple[int, int], int]:
     return {key: max(held.values()) for key, held in _counts(seats).items()}
 
 
+def count_places(seats: Seats, n_values: int) -> Counts:
+    """How many places each value has, counterfeits' included: whoever knows the lists knows it."""
+    places = np.zeros(n_values, np.int64)
+    for (number, _), n_groups in groups_by_cohort(seats).items():
+        places[list(seats.signatures[number])] += n_groups
+    return places
+
+
 def count_counterfeits(seats: Seats) -> int:
     """How many values of groups belong to nobody."""
     return sum(

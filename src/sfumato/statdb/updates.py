@@ -41,7 +41,7 @@ from sfumato.statdb.engine import Engine
 from sfumato.statdb.equal_rows import moves
 from sfumato.statdb.growing import codes_in, grown_domains, merged
 from sfumato.statdb.newcomers import lacking, seated_alone, seated_together
-from sfumato.statdb.seats import Seats, count_counterfeits, laid_out, seats_of
+from sfumato.statdb.seats import Seats, count_counterfeits, count_places, laid_out, seats_of
 from sfumato.statdb.stored import indexed
 
 
@@ -99,7 +99,9 @@ def updated(
     left = _without(held.n_rows, withdrawn)
     batch = _batch(engine, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
     lacks = lacking(batch.values, engine.m)
-    enters = batch.rows.n_rows > 0 and (accept_exposure or lacks == 0)
+    # nobody comes in because somebody withdrew: that would tell the value that was too frequent
+    eligible = lacks == 0 and len(came) > 0 and not len(withdrawn)
+    enters = batch.rows.n_rows > 0 and (accept_exposure or eligible)
     joining = batch if enters else _batch(engine, waiting.slice(0, 0))
     changed = engine
     if len(gone) or enters:
@@ -142,7 +144,8 @@ def _changed(
     before = _seats(engine)
     seats = before.take(stay)
     if alone:
-        frequencies = np.bincount(before.value, minlength=n_values)
+        # of places, not of rows: which value a leaver had must not show in the lists of others
+        frequencies = count_places(before, n_values)
         lists = drawn_lists(frequencies, joining.values, engine.m, randomness)
         seats = seated_alone(seats, joining.values, lists, engine.cohort)
     elif joining.rows.n_rows:

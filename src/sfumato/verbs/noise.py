@@ -73,7 +73,7 @@ def _warn_of_kept(n_rows: int, kept: Mapping[str, Retention]) -> None:
             warnings.warn(
                 f"{name!r} shows their own value for about {right * n_rows:,.0f} of {n_rows:,} "
                 f"people: a guess of the shown value is right in {right:.1%} of the cases; use a "
-                "smaller p, or name m",
+                "smaller p, or a larger m",
                 SfumatoWarning,
                 stacklevel=3,
             )

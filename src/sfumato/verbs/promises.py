@@ -21,11 +21,11 @@ from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.bearing import CUSTOM, unbearable
 from sfumato.releases.columns import require_labels
 from sfumato.releases.compact import number_lines
+from sfumato.releases.exposure import NEARLY, exposed
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.manifest import PublishedColumn
 
 Form: TypeAlias = Literal["generalized", "anatomized", "permuted"]
-_NEARLY = 0.9
 
 
 def require_form(
@@ -48,10 +48,39 @@ def require_form(
     for need in needs:
         if why := unbearable(shape, stated_promise(need)):
             raise ParameterError(
-                f"{why}; ask for a model of the sensitive values, such as l-diversity",
+                f"{why}; leave it out, and promise something of the sensitive values, such as "
+                "l-diversity",
                 parameter="model",
             )
+    if shape != GeneralizedTable.kind:
+        _require_all_promised(shape, table, needs)
+    _require_covering(table.schema.quasi, qids)
     require_spelling(table)
+
+
+def _require_all_promised(shape: str, table: Microdata, needs: tuple[Requirement, ...]) -> None:
+    """Beside exact quasi-identifiers nothing but a promise protects a sensitive column."""
+    promised = {need.attribute for need in needs}
+    for name in table.schema.sensitive:
+        if name not in promised:
+            raise ParameterError(
+                f"nothing is promised of {name!r}, and the {shape} form shows the "
+                "quasi-identifiers beside its groups exactly; promise something of every "
+                "sensitive column, or take the column out of the schema",
+                parameter="model",
+            )
+
+
+def _require_covering(quasi: Sequence[str], qids: Sequence[Sequence[str]]) -> None:
+    """A quasi-identifier in no QID would be published as it is, hidden by nothing."""
+    covered = {name for qid in qids for name in qid}
+    for name in quasi if qids else ():
+        if name not in covered:
+            raise ParameterError(
+                f"{name!r} is in none of the QIDs, so it would single people out; name it in one, "
+                "or call it insensitive if nobody knows it",
+                parameter="qids",
+            )
 
 
 def require_spelling(table: Microdata) -> None:
@@ -98,27 +127,20 @@ def require_kept_by_each(
 
 
 def warn_of_exposed(needs: tuple[Requirement, ...], groups: Mapping[str, Histograms]) -> None:
-    """Say how many people a promise about values leaves exposed, though every group keeps it."""
-    for need in needs:
-        if need.attribute is None:
-            continue
-        seen = groups[need.attribute]
+    """Say how many people are exposed though every promise is kept, or as nothing is promised."""
+    for name, seen in groups.items():
         certain, nearly = exposed(seen)
         if nearly:
+            kept = [str(need) for need in needs if need.attribute == name]
+            said = f"{' & '.join(kept)} is kept, and yet" if kept else "whatever is promised,"
             warnings.warn(
-                f"{need} is kept, and yet {nearly:,} of {int(seen.sizes.sum()):,} people are in "
-                f"groups where one value of {need.attribute!r} has more than {_NEARLY:.0%} of the "
-                f"rows ({certain:,} where it has all): whoever finds their group knows it; ask for "
-                "more, such as l-diversity",
+                f"{said} {nearly:,} of {int(seen.sizes.sum()):,} people are in groups where one "
+                f"value of {name!r} has more than {NEARLY:.0%} of the rows ({certain:,} where it "
+                "has all): whoever finds their group knows it; ask for more of the sensitive "
+                "values (--l, --t)",
                 SfumatoWarning,
                 stacklevel=3,
             )
-
-
-def exposed(groups: Histograms) -> tuple[int, int]:
-    """People in groups of one value alone, and in groups that one value nearly fills."""
-    share = groups.largest / groups.sizes
-    return int(groups.sizes[share == 1].sum()), int(groups.sizes[share > _NEARLY].sum())
 
 
 def stated_promises(

@@ -190,7 +190,7 @@ def _generalized(
         require_kept_by_each(needs, table, partition, lines, columns, qids)
     else:
         require_kept(needs, groups, partition)
-        warn_of_exposed(needs, groups)
+    warn_of_exposed(needs, groups)
     rows, more = published_rows(table, partition, lines, randomness)
     figures = generalized_figures(
         stated.promise, columns, lines, partition.sizes, stated.suppressed

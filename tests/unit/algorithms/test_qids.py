@@ -44,7 +44,12 @@ def test_a_broken_qid_is_told(tmp_path: Path) -> None:
     assert not found.ok
     stated["promise"][0]["within"] = ["a", "moon"]
     path.write_text(json.dumps(stated))
-    assert any("moon" in check.detail for check in sf.verify(tmp_path / "out").checks)
+    assert not sf.verify(tmp_path / "out").ok
+
+
+def test_a_quasi_identifier_in_no_qid_is_refused() -> None:
+    with pytest.raises(ParameterError, match="'c' is in none of the QIDs"):
+        sf.publish(table(), sf.FullDomain(qids=[["a", "b"]]), sf.KAnonymity(4))
 
 
 def test_only_boxes_can_promise_it() -> None:

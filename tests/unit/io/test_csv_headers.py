@@ -78,6 +78,21 @@ def test_a_headerless_file_of_texts_is_refused(tmp_path: Path) -> None:
     assert "Bonn" not in message
 
 
+def test_one_telling_column_is_enough(tmp_path: Path) -> None:
+    """All other texts of the person are rare; a column called like a value of its own says so."""
+    towns = ["Bonn", "Trier", "Ulm"]
+    rows = "".join(
+        f"{towns[n % 3]},job {n % 7},{'male' if n % 2 else 'female'}\n" for n in range(60)
+    )
+    path = written(tmp_path, "Little Snoring,apiarist,female\n" + rows)
+    assert "column 3 occurs there again" in refused(path)
+    named = read_table(path, names=["town", "job", "sex"])
+    assert named.num_rows == 61
+    real = written(tmp_path, "state,job\nstate,a\nprivate,b\nstate,a\n")
+    assert "column 1 occurs there again" in refused(real)
+    assert read_table(real, header=True).num_rows == 3
+
+
 def test_two_columns_of_one_name_are_told_by_their_places(tmp_path: Path) -> None:
     message = refused(written(tmp_path, "Ada,F,F,flu\nBob,M,M,gout\n"))
     assert "columns 2 and 3" in message
@@ -89,7 +104,6 @@ def test_two_columns_of_one_name_are_told_by_their_places(tmp_path: Path) -> Non
     [
         "age,sex\n34,F\n36,M\n35,F\n",
         "inf,c1,q_2020,P001\n1,2,3,4\n",
-        "state,sex,job\nstate,F,a\nprivate,M,b\nstate,F,a\nprivate,F,b\n",
         "Nurse,Cook,sex\nNurse,,F\n,Cook,M\nNurse,,F\n",
         "name,town\nAda,Bonn\nBob,Bonn\nEve,Trier\n",
         "Alter;Straße\n34;a\n35;b\n",

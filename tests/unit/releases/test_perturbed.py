@@ -176,7 +176,7 @@ def restated(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
         (lambda stated: stated["promise"][0].update(m=4), "keeps a guess at 1/3 only"),
         (lambda stated: stated["promise"][0].update(p=-0.1), "p = -0.1"),
         (lambda stated: stated["promise"][0].update(domain_size=90), "the domain has 9"),
-        (lambda stated: stated["promise"][0].pop("m"), "damaged"),
+        (lambda stated: stated["promise"][0].pop("m"), "it is stated by"),
         (lambda stated: stated["promise"].pop(), "nothing is promised of 'salary'"),
         (
             lambda stated: stated["promise"].append({"model": "k-anonymity", "k": 2}),

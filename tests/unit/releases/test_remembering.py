@@ -65,7 +65,7 @@ def test_a_second_release_of_the_same_rows_is_told(tmp_path: Path) -> None:
         apart().write(tmp_path / "second")
     said = str(caught[0].message)
     assert "add up" in said
-    assert f"sfumato convert {tmp_path / 'first'} NEW --format csv" in said
+    assert f"sfumato convert {tmp_path / 'first'} NEW --format" in said
     assert caught[0].filename == __file__
     with warned("first.*second"):
         boxes().write(tmp_path / "third")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError, SchemaError
 from sfumato.statdb.arrivals import no_rows
 from sfumato.statdb.engine import Engine
-from sfumato.statdb.seats import seats_of
+from sfumato.statdb.seats import count_places, seats_of
 from sfumato.statdb.updates import Change, Update, updated
 
 SCHEMA = sf.Schema(quasi=["person", "x"], sensitive="s")
@@ -219,7 +220,8 @@ def test_what_waits_and_returns_at_once_waits() -> None:
     assert (done.update.withdrawn, done.update.waiting) == (0, 2)
 
 
-def test_a_withdrawal_may_let_the_others_in() -> None:
+def test_nobody_comes_in_because_somebody_withdrew() -> None:
+    """It would tell that the one who withdrew had the value that was too frequent."""
     engine = Engine.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
     new = pa.concat_tables(
         [rows(np.random.default_rng(3), 1, 100 + i, one) for i, one in enumerate("abca")]
@@ -227,7 +229,32 @@ def test_a_withdrawal_may_let_the_others_in() -> None:
     held = change(engine, new)
     assert held.update.waiting == 4
     done = change(engine, None, new.slice(3, 1), held.waiting)
-    assert (done.update.withdrawn, done.update.inserted, done.update.counterfeits) == (1, 3, 0)
+    assert (done.update.withdrawn, done.update.inserted, done.update.waiting) == (1, 0, 3)
+    assert done.update.lacking == 0
+    assert done.engine is engine
+    more = pa.concat_tables(
+        [rows(np.random.default_rng(4), 1, 200 + i, one) for i, one in enumerate("abc")]
+    )
+    assert change(engine, more, None, done.waiting).update.inserted == 6
+
+
+@pytest.mark.parametrize("cohort", [1, 8, None])
+def test_lists_of_newcomers_do_not_hang_on_who_left(cohort: int | None) -> None:
+    """Counterfeits are drawn by places: whoever of a group leaves, later lists are drawn alike."""
+    truth = by_value("abcdef")
+    engine = Engine.create(microdata(truth), m=3, cohort=cohort, seed=1)
+    homes_of = homes(engine)
+    first = min(homes_of)
+    together = [person for person, home in homes_of.items() if home == homes_of[first]]
+    drawn, counted = set(), set()
+    for person in together:
+        leaver = truth.filter(pc.equal(truth["person"], person))
+        after, _ = changed(engine, None, leaver)
+        seats = seats_of(after.stored.buckets, after.stored.occupied())
+        drawn.add(tuple(count_places(seats, 6)))
+        counted.add(tuple(np.bincount(seats.value, minlength=6)))
+    assert len(drawn) == 1
+    assert len(counted) > 1  # the control: by rows, the leaver's value shows
 
 
 @pytest.mark.parametrize("cohort", [1, 8, None])
@@ -314,7 +341,7 @@ def test_domains_grow_but_do_not_shrink() -> None:
     random = np.random.default_rng(5)
     truth = rows(random, 60, 0)
     engine = Engine.create(microdata(truth), m=2, cohort=None, seed=1)
-    far = truth.filter(pa.compute.equal(truth["x"], 4))
+    far = truth.filter(pc.equal(truth["x"], 4))
     engine, _ = changed(engine, None, far)
     assert engine.attributes["x"].values.to_pylist() == [0, 1, 2, 3, 4]
     new = pa.table({"person": [500, 501], "x": [-3, 9], "s": ["a", "b"]})

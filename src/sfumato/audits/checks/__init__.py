@@ -8,7 +8,7 @@ wrong, in words.
 """
 
 from sfumato.audits.checks.figures import other_figures
-from sfumato.audits.checks.files import doubled_columns, other_files, other_writers
+from sfumato.audits.checks.files import doubled_columns, other_files, strangers
 from sfumato.audits.checks.spellings import other_spellings
 from sfumato.audits.checks.statements import other_statements
 
@@ -18,5 +18,5 @@ __all__ = [
     "other_files",
     "other_spellings",
     "other_statements",
-    "other_writers",
+    "strangers",
 ]

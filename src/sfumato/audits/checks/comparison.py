@@ -8,12 +8,18 @@ from typing import Any
 
 
 class Comparison(io.RawIOBase):
-    """Takes what a writer writes and holds it against a file that is there; keeps nothing."""
+    """Takes what a writer writes and holds it against a file that is there.
 
-    def __init__(self, path: Path) -> None:
+    Nothing is kept, but for what follows the first ``until`` bytes, where they are given: that is
+    the caller's to compare, as ``tail``.
+    """
+
+    def __init__(self, path: Path, until: int | None = None) -> None:
         self._file = path.open("rb")
+        self._until = until
         self._written = 0
         self.same = True
+        self.tail = bytearray()
 
     def writable(self) -> bool:
         """It is for writing."""
@@ -25,14 +31,22 @@ class Comparison(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         """Compare the next bytes."""
-        size = memoryview(data).nbytes
-        self.same = self.same and self._file.read(size) == bytes(data)
+        view = memoryview(data).cast("B")
+        size = len(view)
+        if self._until is not None:
+            left = max(0, self._until - self._written)
+            self.tail += view[left:]
+            view = view[:left]
+        self.same = self.same and self._file.read(len(view)) == bytes(view)
         self._written += size
         return size
 
     def close(self) -> None:
-        """Nothing may follow in the file."""
+        """Nothing may be missing, and nothing may follow in the file."""
         if not self.closed:
-            self.same = self.same and not self._file.read(1)
+            if self._until is None:
+                self.same = self.same and not self._file.read(1)
+            else:
+                self.same = self.same and self._written >= self._until
             self._file.close()
         super().close()

@@ -25,7 +25,7 @@ def other_figures(release: Release, evidence: Evidence) -> Iterator[str]:
         yield f"{stated.groups:,} groups are stated, the tables have {len(evidence.sizes):,}"
     yield from _others("metrics", stated.metrics, _computed(release, evidence))
     if isinstance(release, GeneralizedTable):
-        yield from strange_means(stated.of_role(Role.QUASI), release.groups)
+        yield from strange_means(stated.of_role(Role.QUASI), release.groups, evidence.sizes)
 
 
 def _computed(release: Release, evidence: Evidence) -> dict[str, Any]:

@@ -5,8 +5,8 @@ that no row has, numbers written in two ways. Rather than look for each of these
 and written anew by the same writer, and the two files are compared. What the table does not say is
 then in neither.
 
-Parquet files name the program that wrote them. Where that is another version than the one at hand,
-bytes may differ for no reason; then the structure of the file is looked at instead.
+Parquet files name the program that wrote them. Another version than the one at hand may be named,
+if all other bytes are the same; if they are not, only that version can tell why.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.audits.checks.comparison import Comparison
-from sfumato.audits.checks.parquet_structure import loose_ends
 from sfumato.core.arrays import Counts
 from sfumato.io.types import type_of, type_text
 from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
@@ -34,7 +33,7 @@ from sfumato.releases.manifest import FILE, Manifest
 
 _WITH_COUNTS = (AnatomizedTables.kind, JoinRelease.kind)
 _OURS = f"parquet-cpp-arrow version {pa.cpp_version}"
-_WRITER = re.compile(r"parquet-cpp-arrow version \d+\.\d+\.\d+")
+_WRITER = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d\.\d")
 
 
 def doubled_columns(folder: Path) -> Iterator[str]:
@@ -57,15 +56,6 @@ def other_files(files: Files, release: Release) -> Iterator[str]:
                 yield from _other_parquet(path, files, release)
             else:
                 yield from _other_csv(path, files)
-
-
-def other_writers(files: Files) -> str:
-    """What is to be said of files that this installation cannot write again."""
-    paths = [path for path in files.folder.iterdir() if path.suffix == ".parquet"]
-    versions = {_written_by(path) for path in paths} - {_OURS}
-    if not versions:
-        return ""
-    return f"written by {', '.join(sorted(versions))}: structure compared, not every byte"
 
 
 def _other_order(path: Path, manifest: Manifest) -> Iterator[str]:
@@ -94,22 +84,52 @@ def _other_parquet(path: Path, files: Files, release: Release) -> Iterator[str]:
     parts = [metadata.row_group(part).num_rows for part in range(metadata.num_row_groups)]
     yield from _other_types(path, release.manifest)
     yield from _other_parts(path, parts, files)
-    if metadata.created_by != _OURS:
-        yield from loose_ends(path)
+    if _is_written_again(path, _in_parts(files.pieces(path.stem), parts), metadata.created_by):
         return
-    with Comparison(path) as again:
-        write_parquet(_in_parts(files.pieces(path.stem), parts), again)
-    if not again.same:
+    if metadata.created_by == _OURS:
         yield f"{path.name} holds more than its table, or holds it in another way"
+    else:
+        version = metadata.created_by.rpartition(" ")[2]
+        yield (
+            f"{path.name} says that it was written by Arrow {version}, and {pa.cpp_version} writes "
+            f"it in another way: verify it with that version (pip install pyarrow=={version})"
+        )
+
+
+def _is_written_again(path: Path, table: Iterator[pa.Table], written_by: str) -> bool:
+    """Whether the same table gives the same bytes, but for the version that the footer names."""
+    start = _footer(path)
+    with Comparison(path, start) as again:
+        write_parquet(table, again)
+    footer = bytes(again.tail[:-8]).replace(_named(_OURS), _named(written_by), 1)
+    end = len(footer).to_bytes(4, "little") + bytes(again.tail[-4:])
+    with path.open("rb") as file:
+        file.seek(start)
+        return again.same and file.read() == footer + end
+
+
+def _named(writer: str) -> bytes:
+    """A text as Thrift writes it, its length first."""
+    return bytes([len(writer)]) + writer.encode()
+
+
+def _footer(path: Path) -> int:
+    """Where the footer starts; its length stands before the last four bytes."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(size - 8)
+        length = int.from_bytes(file.read(4), "little")
+    return max(0, size - 8 - length)
 
 
 def _other_parts(path: Path, parts: list[int], files: Files) -> Iterator[str]:
     """Where the rows of a file are divided may depend on nothing but their number; the parts of a
     streamed release are whole groups.
     """
-    if any(set(parts[:-1]) <= {size} and sum(parts[-1:]) <= size for size in (PIECE, ROW_GROUP)):
+    sizes = (PIECE, ROW_GROUP)
+    if any(set(parts[:-1]) <= {size} and 0 < sum(parts[-1:]) <= size for size in sizes):
         return
-    streamed = files.manifest.kind == AnatomizedTables.kind
+    streamed = files.manifest.kind == AnatomizedTables.kind and all(parts)
     if streamed and _at_ends_of_groups(files.whole(path.stem), np.cumsum(parts)[:-1]):
         return
     yield f"the rows of {path.name} are divided in an uncommon way"
@@ -151,11 +171,6 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.schema([("x", kind)]).empty_table(), sink, store_schema=False)
     return pq.read_schema(pa.BufferReader(sink.getvalue())).field("x").type
-
-
-def _written_by(path: Path) -> str:
-    with pq.ParquetFile(path) as stored:
-        return str(stored.metadata.created_by)
 
 
 def _header(path: Path) -> list[str]:

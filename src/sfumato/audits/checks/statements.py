@@ -11,11 +11,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from sfumato.algorithms.anatomize import Anatomize
-from sfumato.algorithms.base import Partitioner, describe
+from sfumato.algorithms.base import OWN, Partitioner, describe
 from sfumato.algorithms.branches import BranchMondrian
 from sfumato.algorithms.full_domain import FullDomain
 from sfumato.algorithms.join.methods import Direct, Refinement
@@ -24,14 +23,15 @@ from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.single_dimensional import SingleDimensional
 from sfumato.algorithms.subtree import Sibling, Subtree
 from sfumato.algorithms.topdown import TopDown
-from sfumato.audits.checks.files import strangers
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Role
 from sfumato.errors import SfumatoError
+from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import EMPTY_LIST, JoinRelease
+from sfumato.releases.joined import COUNT, EMPTY_LIST, JoinRelease
 from sfumato.releases.load import Release
 from sfumato.releases.manifest import Manifest, PublishedColumn, column_types
+from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
 
 _ALGORITHMS: Mapping[str, type[Any]] = {
@@ -41,17 +41,17 @@ _ALGORITHMS: Mapping[str, type[Any]] = {
         SingleDimensional, Anatomize,
     )
 }  # fmt: skip
-_JOINS = {Direct.name, Refinement.name}
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")  # of somebody's own algorithm, and its options
+_MAY_BE_NONE = ("time_limit", "node_limit")
+_MANY = 10**12  # more than can be counted here is a message, not a number
+_EXACT = (AnatomizedTables.kind, PermutedTable.kind)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 _BOXES = ("range", "set", "label", "cell", "text")
 
 
-def other_statements(folder: Path, release: Release) -> Iterator[str]:
-    """What the folder holds and release.json states otherwise than a release does."""
+def other_statements(release: Release) -> Iterator[str]:
+    """What release.json states otherwise than a release does."""
     manifest = release.manifest
-    yield from strangers(folder, release.stems)
     if not manifest.promise:
         yield "release.json promises nothing"
     if not manifest.of_role(Role.QUASI):
@@ -60,11 +60,48 @@ def other_statements(folder: Path, release: Release) -> Iterator[str]:
         yield from _other_column(manifest.kind, column)
     if list(manifest.columns) != sorted(manifest.columns, key=partial(_place, manifest)):
         yield "columns are described in another order than they are published"
-    shown = release.tables[:1] if isinstance(release, PerturbedTable) else release.tables
-    if manifest.types != column_types(table.schema for table in shown):
-        yield "the types that release.json states are not those of the tables"
+    yield from _other_types(release)
+    yield from _other_promises(manifest)
     yield from _other_algorithm(manifest)
-    yield from _other_provenance(manifest)
+    yield from _other_provenance(release)
+
+
+def _other_types(release: Release) -> Iterator[str]:
+    shown = release.tables[:1] if isinstance(release, PerturbedTable) else release.tables
+    found, stated = column_types(table.schema for table in shown), release.manifest.types
+    for name, kind in found:
+        if dict(stated).get(name) != kind:
+            yield f"release.json states another type of {name!r} than the tables have ({kind})"
+    if found != stated:
+        yield "release.json states types of other columns, or in another order"
+
+
+def _other_promises(manifest: Manifest) -> Iterator[str]:
+    """Promises that stand there twice, or that leave out columns of which something is shown."""
+    texts = [json.dumps(one, sort_keys=True) for one in manifest.promise]
+    if len(set(texts)) < len(texts):
+        yield "a promise is stated twice"
+    withins = list(
+        {json.dumps(one.get("within")): one.get("within") for one in manifest.promise}.values()
+    )
+    if withins == [None]:
+        withins = []
+    quasi = [column.name for column in manifest.of_role(Role.QUASI)]
+    stated = manifest.algorithm.get("qids", [])
+    if manifest.algorithm.get("name") in _ALGORITHMS and list(stated) != withins:
+        yield "promises are made within other columns than the algorithm's"
+    lists = [one for one in withins if isinstance(one, list)]
+    named = [name for one in lists for name in one]
+    if withins and (len(lists) < len(withins) or not set(quasi) <= set(map(str, named))):
+        yield "a quasi-identifier is in none of the sets of columns that promises are made within"
+    if any(len(set(map(str, one))) < len(one) for one in lists):
+        yield "a promise names a column twice"
+    promised = {one.get("on") for one in manifest.promise if isinstance(one.get("on"), str)}
+    if manifest.kind == PerturbedTable.kind and len(promised) < len(manifest.promise):
+        yield "noise is stated of a column more than once"
+    for column in manifest.of_role(Role.SENSITIVE) if manifest.kind in _EXACT else ():
+        if column.name not in promised:
+            yield f"nothing is promised of {column.name!r}, which stands beside exact values"
 
 
 def _place(manifest: Manifest, column: PublishedColumn) -> tuple[int, int]:
@@ -116,63 +153,80 @@ def _other_algorithm(manifest: Manifest) -> Iterator[str]:
     if manifest.kind == PerturbedTable.kind:
         if stated != {"name": "perturb"}:
             yield "the algorithm of a perturbed table is called perturb, and has no options"
-        return
-    if manifest.kind == JoinRelease.kind:
+    elif manifest.kind == JoinRelease.kind:
         inner = stated.get("algorithm")
-        known = stated.get("name") in _JOINS and isinstance(stated.get("trim"), bool)
-        if not known or not isinstance(inner, dict) or len(stated) > 3:
+        known = stated.get("name") in (Direct.name, Refinement.name)
+        if (
+            list(stated) != ["name", "algorithm", "trim"]
+            or not known
+            or not isinstance(inner, dict)
+        ):
             yield "the algorithm of a join is direct or refinement, over another one"
-            return
-        stated = inner
-    yield from _other_options(stated)
-    leaves_out = stated.get("suppress")
-    if stated.get("name") in _ALGORITHMS and manifest.suppressed:
-        limit = leaves_out if isinstance(leaves_out, float | int) else 0
-        if manifest.suppressed > limit * (manifest.rows + manifest.suppressed) + 1e-6:
-            yield f"{manifest.suppressed:,} rows are left out, more than the algorithm leaves out"
+        elif not isinstance(stated["trim"], bool):
+            yield "the algorithm of a join trims or does not"
+        else:
+            yield from _other_options(inner)
+    else:
+        yield from _other_options(stated)
+    yield from _too_many_left_out(manifest)
+
+
+def _too_many_left_out(manifest: Manifest) -> Iterator[str]:
+    """Rows may be left out by an algorithm that may, up to its share; by one's own up to all."""
+    limit = manifest.algorithm.get("suppress", 0)
+    if manifest.algorithm == OWN and manifest.kind in (GeneralizedTable.kind, *_EXACT):
+        limit = 1
+    share = limit if isinstance(limit, float | int) else 0
+    most = share * (manifest.rows + manifest.suppressed)
+    if manifest.suppressed > most + 1e-6 or manifest.suppressed > _MANY:
+        yield f"{manifest.suppressed:,} rows are left out, more than the algorithm leaves out"
 
 
 def _other_options(stated: Mapping[str, Any]) -> Iterator[str]:
-    """An algorithm that ships is described as it describes itself, another in plain words."""
+    """An algorithm that ships is described as it describes itself; of one's own nothing is said."""
     options = {**stated}
-    name = str(options.pop("name", ""))
-    if name not in _ALGORITHMS:
-        if not _is_plain(name) or not all(
-            _NAME.fullmatch(key) and _is_plain(value) for key, value in options.items()
-        ):
-            yield "the algorithm is not described by a name and plain options"
+    name, queries = options.pop("name", None), options.pop("workload", 1)
+    if stated == OWN:
         return
-    queries = options.pop("workload", None)
+    if not isinstance(name, str) or name not in _ALGORITHMS:
+        yield "the algorithm is none that ships, and not called own"
+        return
     try:
-        again = describe(_made(name, options))
+        again = describe(_made(_ALGORITHMS[name], options))
     except (SfumatoError, TypeError, ValueError) as error:
         yield f"the algorithm {name} cannot be what it is said to be: {error}"
         return
-    if queries is not None:
+    if "workload" in stated:
         again["workload"] = queries
-    asked = queries is None or (name == Mondrian.name and type(queries) is int and queries > 0)
-    if not asked or json.dumps(again) != json.dumps(stated):
+    asked = name == Mondrian.name or "workload" not in stated
+    counted = type(queries) is int and 0 < queries <= _MANY
+    if not asked or not counted or json.dumps(again) != json.dumps(stated):
         yield f"the algorithm {name} is described otherwise than it describes itself"
 
 
-def _made(name: str, options: Mapping[str, Any]) -> Partitioner:
-    for value in options.values():
-        if not _is_plain(value) and not isinstance(value, list):
-            raise ValueError(f"an option is {value!r}")
-    made: Partitioner = _ALGORITHMS[name](**options)
+def _made(kind: type[Any], options: Mapping[str, Any]) -> Partitioner:
+    """The algorithm with these options, each of the type that it has by default."""
+    default = kind()
+    for name, value in options.items():
+        usual = getattr(default, name, None)
+        known = (int, float) if isinstance(usual, float) or usual is None else (type(usual),)
+        if isinstance(usual, tuple):
+            known = (list,)  # QIDs, which are compared with the promises
+        if value is not None and (type(value) not in known or _is_long(value)):
+            raise ValueError(f"{name} is {str(value)[:20]!r}")
+        if value is None and usual is not None and name not in _MAY_BE_NONE:
+            raise ValueError(f"{name} is nothing")
+    made: Partitioner = kind(**options)
     return made
 
 
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(_is_plain(one) for one in value)
-    if isinstance(value, str):
-        return _NAME.fullmatch(value) is not None
-    return value is None or isinstance(value, bool | int | float)
+def _is_long(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) > _MANY
 
 
-def _other_provenance(manifest: Manifest) -> Iterator[str]:
+def _other_provenance(release: Release) -> Iterator[str]:
     """Where the external rows are from: a word of the owner's, a count, a checksum."""
+    manifest = release.manifest
     stated = manifest.external
     if (stated is not None) != (manifest.kind == JoinRelease.kind):
         yield "an external table is named by join releases, and by no others"
@@ -190,7 +244,7 @@ def _other_provenance(manifest: Manifest) -> Iterator[str]:
     if (
         list(stated.items()) != list(again.items())
         or type(rows) is not int
-        or rows < 0
+        or not _external_rows(release) <= rows <= _MANY
         or not (source is None or isinstance(source, str))
         or not _SHA256.fullmatch(str(stated.get("sha256", "0" * 64)))
         or not isinstance(named, dict)
@@ -198,3 +252,11 @@ def _other_provenance(manifest: Manifest) -> Iterator[str]:
         or not all(isinstance(name, str) for name in named.values())
     ):
         yield "the external table is described otherwise than a join release does"
+
+
+def _external_rows(release: Release) -> int:
+    """How many external rows the JAT has at least: lines that no row of the microdata can be."""
+    if not isinstance(release, JoinRelease) or not release.sis:
+        return 0
+    inside = release.sis[next(iter(release.sis))][COUNT].to_numpy().sum()
+    return max(0, len(release.group_of_row) - int(inside))

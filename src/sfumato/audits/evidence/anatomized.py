@@ -13,6 +13,7 @@ from sfumato.audits.evidence.base import (
     codes_of,
     of_rows,
     other_columns,
+    other_numbers,
     other_rows,
 )
 from sfumato.audits.evidence.base import sensitive_column as column_of
@@ -20,6 +21,7 @@ from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
 from sfumato.core.schema import Role
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
+from sfumato.releases.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +51,11 @@ class Anatomized:
             yield from other_columns(
                 self.release.sts[name].column_names, [GROUP, name, COUNT], "the ST"
             )
+        number = number_type(manifest)
+        yield from other_numbers(qit, "the QIT", group_id=number)
+        for name in sensitive:
+            st = self.release.sts[name]
+            yield from other_numbers(st, f"the ST of {name!r}", group_id=number, count=pa.int64())
         yield from disorder(qit, "the QIT")
         for name in sensitive:
             yield from self._misfits(name)
@@ -90,6 +97,11 @@ class Anatomized:
         """By its number and size."""
         number = int(Numbered.of(self.release.qit[GROUP].to_numpy()).numbers[group])
         return f"group {number} of {of_rows(int(self.sizes[group]))}"
+
+
+def number_type(manifest: Manifest) -> pa.DataType:
+    """The type of group numbers."""
+    return pa.int32() if manifest.groups < 2**31 else pa.int64()
 
 
 def disorder(table: pa.Table, where: str) -> Iterator[str]:

@@ -103,6 +103,15 @@ class Numbered(NamedTuple):
         return bool(np.array_equal(self.numbers, np.arange(1, len(self.numbers) + 1)))
 
 
+def other_numbers(table: pa.Table, where: str, **stated: pa.DataType) -> Iterator[str]:
+    """Columns of group numbers and counts that are not whole numbers of their one type."""
+    for name, kind in stated.items():
+        if name in table.column_names:
+            column = table[name]
+            if column.type != kind or column.null_count:
+                yield f"column {name!r} of {where} does not hold whole numbers throughout ({kind})"
+
+
 def of_rows(size: int) -> str:
     """A size in words."""
     return f"{size:,} row{'' if size == 1 else 's'}"

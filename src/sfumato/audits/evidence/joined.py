@@ -18,6 +18,7 @@ from sfumato.audits.evidence.base import (
     codes_of,
     of_rows,
     other_columns,
+    other_numbers,
     other_rows,
     sensitive_column,
 )
@@ -113,8 +114,10 @@ class SensitiveGroups:
         for name, si in self.release.sis.items():
             stated = [SENSITIVE_GROUP, *([name] if name else []), COUNT]
             yield from other_columns(si.column_names, stated, _called(name))
-            yield from _not_whole(si, (SENSITIVE_GROUP, COUNT), _called(name))
-        yield from _not_whole(self.release.groups, (SENSITIVE_GROUP,), "the JAT")
+            yield from other_numbers(
+                si, _called(name), sensitive_group=pa.int32(), count=pa.int64()
+            )
+        yield from other_numbers(self.release.groups, "the JAT", sensitive_group=pa.int32())
         if SENSITIVE_GROUP in self.release.groups.column_names:
             for name in self.release.sis:
                 yield from self._misfits(name)
@@ -202,16 +205,6 @@ def _strange_roles(manifest: Manifest) -> Iterator[str]:
             )
         elif column.role == Role.SENSITIVE and manifest.algorithm.get("name") == _DIRECT:
             yield f"column {column.name!r} is declared but not published in a release by Direct"
-
-
-def _not_whole(table: pa.Table, names: tuple[str, ...], where: str) -> Iterator[str]:
-    """Columns that are not whole numbers throughout."""
-    for name in names:
-        if name not in table.column_names:
-            continue
-        column = table[name]
-        if not pa.types.is_integer(column.type) or column.null_count:
-            yield f"column {name!r} of {where} does not hold whole numbers throughout"
 
 
 def _nulls(column: PublishedColumn, groups: pa.Table) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sfumato.audits.evidence.anatomized import Anatomized, disorder
-from sfumato.audits.evidence.base import Numbered, other_columns, other_rows
+from sfumato.audits.evidence.anatomized import Anatomized, disorder, number_type
+from sfumato.audits.evidence.base import Numbered, other_columns, other_numbers, other_rows
 from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
 from sfumato.releases.anatomized import GROUP
@@ -35,6 +35,7 @@ class Permuted:
         stated = [column.name for column in manifest.columns]
         yield from other_columns(table.column_names, [*stated, GROUP], "the table")
         yield from other_rows(self.rows, manifest)
+        yield from other_numbers(table, "the table", group_id=number_type(manifest))
         yield from disorder(table, "the table")
         if GROUP in table.column_names and not Numbered.of(table[GROUP].to_numpy()).in_turn:
             yield "groups are not numbered 1, 2, ..."

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from sfumato.audits.evidence.base import other_columns, other_rows
+from sfumato.audits.evidence.base import (
+    codes_of,
+    other_columns,
+    other_rows,
+    sensitive_column,
+)
 from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
 from sfumato.errors import SchemaError
@@ -49,6 +54,9 @@ class Perturbed:
         domain, shown = (held[name] for held in (self.release.domains[name], self.release.table))
         if len(pc.unique(domain)) < len(domain):
             yield f"the domain of {name!r} names a value twice"
+        _, codes = codes_of(sensitive_column(self.release.manifest, name), domain)
+        if np.any(np.diff(codes.astype(np.int64)) <= 0):
+            yield f"the domain of {name!r} is not in its order"
         if not pc.all(pc.is_in(shown, domain.combine_chunks())).as_py():
             yield f"{name!r} shows a value that its domain lacks"
 
