@@ -356,7 +356,7 @@ CONTENTS: dict[str, Tampering] = {
     "a set read backwards": (
         ("text",),
         spelled("job", lambda v: "{" + ", ".join(reversed(v[1:-1].split(", "))) + "}" if v == "{cook, smith}" else v),
-        "otherwise|read",
+        "otherwise|order",
     ),
     "means as texts": (
         ("ranges",),

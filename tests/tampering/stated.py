@@ -179,6 +179,12 @@ STATED: dict[str, Tampering] = {
     "an order of nothing": (FEW, restated(lambda s: column(s).update(order=[])), "list of values"),
     "a taxonomy that is none": (FEW, restated(lambda s: column(s).update(taxonomy={})), "taxonomy"),
     "tight or not": (FEW, restated(lambda s: column(s).update(tight=False)), "tight"),
+    "a type of readable cells": (("ranges", "permuted"), restated(lambda s: column(s).update(type="int64")), "readable"),
+    "no type of readable cells": (("text",), restated(lambda s: column(s).pop("type")), "readable"),
+    "another type of readable cells": (
+        ("text",), restated(lambda s: column(s).update(type="double")), "otherwise|figure|read|metrics"
+    ),
+    "a message for a type": (("text",), restated(lambda s: column(s).update(type="hi Bob")), "no type"),
     "tight without ranges": (
         ("anatomized", "permuted"), restated(lambda s: column(s).update(tight=True)), "tight"
     ),

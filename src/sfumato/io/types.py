@@ -1,4 +1,4 @@
-"""Arrow types by the text that Arrow prints for them, as release.json states them."""
+"""Arrow types and values by the texts that Arrow prints for them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _DECIMAL = re.compile(r"decimal(32|64|128|256)\((\d+), (-?\d+)\)")
 _ZONED = re.compile(r"timestamp\[(s|ms|us|ns), tz=([A-Za-z0-9_+:/-]+)\]")
@@ -40,3 +41,15 @@ def type_of(text: str) -> pa.DataType | None:
     except ValueError:
         return None
     return kind if type_text(kind) == text else None
+
+
+def from_texts(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Values that were written as texts; Arrow alone reads neither times nor lengths of time."""
+    if pa.types.is_time(kind):
+        moments = pc.binary_join_element_wise("1970-01-01", texts, " ")
+        return moments.cast(pa.timestamp(kind.unit)).cast(kind)
+    if pa.types.is_duration(kind):
+        return texts.cast(pa.int64()).cast(kind)
+    if pa.types.is_null(kind) and texts.null_count == len(texts):
+        return pa.nulls(len(texts))
+    return texts.cast(kind)

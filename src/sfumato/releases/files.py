@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -23,7 +22,7 @@ from sfumato.errors import ParameterError, ReleaseError
 from sfumato.io.folders import new_folder
 from sfumato.io.opened import reading
 from sfumato.io.set_texts import sets_of
-from sfumato.io.types import type_of
+from sfumato.io.types import from_texts, type_of
 from sfumato.io.writing import write_csv, write_parquet
 from sfumato.releases.manifest import FILE, Manifest
 
@@ -165,22 +164,10 @@ def _in_type(name: str, column: pa.ChunkedArray, stated: pa.DataType | None) -> 
     if stated is None or column.type == stated:
         return column
     try:
-        if pa.types.is_string(column.type):
-            return _from_texts(name, column, stated)
-        return column.cast(stated)
+        if not pa.types.is_string(column.type):
+            return column.cast(stated)
+        if pa.types.is_list(stated):
+            return pa.chunked_array([sets_of(name, column.combine_chunks())]).cast(stated)
+        return from_texts(column, stated)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return column
-
-
-def _from_texts(name: str, texts: pa.ChunkedArray, stated: pa.DataType) -> pa.ChunkedArray:
-    """What Arrow does not read from texts by itself: sets, times of day, lengths of time."""
-    if pa.types.is_list(stated):
-        texts = pa.chunked_array([sets_of(name, texts.combine_chunks())])
-    elif pa.types.is_time(stated):
-        days = pc.binary_join_element_wise("1970-01-01", texts, " ")
-        return days.cast(pa.timestamp(stated.unit)).cast(stated)
-    elif pa.types.is_duration(stated):
-        return texts.cast(pa.int64()).cast(stated)
-    elif pa.types.is_null(stated) and texts.null_count == len(texts):
-        return pa.chunked_array([pa.nulls(len(texts))])
-    return texts.cast(stated)

@@ -33,7 +33,8 @@ class PublishedColumn:
 
     ``form`` is range, set, label, cell or text for a generalized quasi-identifier and value for
     everything published as it is; ``columns`` are the names of its columns in the table. The ends
-    of ``tight`` ranges are values of the group, not only around them.
+    of ``tight`` ranges are values of the group, not only around them. ``type`` is that of values
+    which are shown in readable cells.
     """
 
     name: str
@@ -44,6 +45,7 @@ class PublishedColumn:
     order: tuple[Any, ...] | None = None
     taxonomy: Mapping[str, Any] | None = None
     tight: bool | None = None
+    type: str | None = None
 
     def __repr__(self) -> str:
         """Without order and taxonomy, which may be long."""
@@ -131,6 +133,7 @@ def describe_column(
         order=tuple(attribute.values.to_pylist()) if declared and tree is None else None,
         taxonomy=tree.to_nested() if tree is not None else None,
         tight=tight,
+        type=type_text(attribute.values.type) if form == "text" else None,
     )
 
 

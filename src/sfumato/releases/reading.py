@@ -18,18 +18,12 @@ from sfumato.core.arrays import Codes, Counts, Flags, Floats, Ints
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes, Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.errors import SchemaError, SfumatoError
+from sfumato.errors import SchemaError
+from sfumato.io.types import from_texts, type_of
 from sfumato.releases.manifest import PublishedColumn, encoded
 from sfumato.releases.text_cells import ReadCells, cell_texts, read_cells
 
 _ROUNDING = 1e-9
-# what texts may have been; the first whose values read like all of them is taken
-_NUMBERS = (
-    pa.int64(), pa.uint64(), pa.float64(), pa.date32(),
-    *(pa.time32(unit) for unit in ("s", "ms")), *(pa.time64(unit) for unit in ("us", "ns")),
-    *(pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")),
-    *(pa.timestamp(unit, "UTC") for unit in ("s", "ms", "us", "ns")),
-)  # fmt: skip
 
 
 def read_boxes(columns: Iterable[PublishedColumn], groups: pa.Table) -> Boxes:
@@ -149,8 +143,10 @@ def _side_of_texts(column: PublishedColumn, read: ReadCells) -> Side:
         shown = [_firsts(read).take(pa.array(of)), pa.array(read.missing[of])]
         return _labels(replace(column, columns=tuple(names)), pa.table(shown, names=names))
     starts = np.append(0, np.cumsum(read.values.value_lengths().to_numpy())).astype(np.int64)
-    attribute, codes = _encoded_texts(column, read.values.flatten(), starts)
+    attribute, codes = _encoded_texts(column, read.values.flatten())
     if not attribute.ordered:
+        if not _rises(codes, starts):
+            raise SchemaError(f"a set of {column.name!r} is not in order", column=column.name)
         return _read_sets(attribute, starts, codes.astype(np.int32), read)
     known = np.diff(starts) > 0
     padded = np.append(codes, -1).astype(np.int32)
@@ -179,33 +175,18 @@ def _read_sets(attribute: Attribute, starts: Counts, codes: Codes, read: ReadCel
     return ValueSets(attribute, starts, codes).taken(read.of_cell)
 
 
-def _encoded_texts(
-    column: PublishedColumn, texts: pa.Array, starts: Counts | None = None
-) -> tuple[Attribute, Ints]:
-    """Codes of values that are shown as texts, in the order that they have.
-
-    Which type they had is not stated. Of a numerical column it is one whose values read like these
-    texts; of sets it is one in whose order they are listed.
-    """
-    numerical = column.kind == Kind.NUMERICAL
-    for kind in (*_types_of(texts), *(() if numerical else (pa.string(),))):
-        try:
-            values = texts.cast(kind)
-            if not values.cast(pa.string()).equals(texts):
-                continue
-            attribute, codes = encoded(column, pa.chunked_array([values]))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, SfumatoError):
-            continue
-        if numerical or attribute.ordered or starts is None or _rises(codes, starts):
-            return attribute, codes
-    raise SchemaError(f"column {column.name!r} has cells that cannot be read", column=column.name)
-
-
-def _types_of(texts: pa.Array) -> Iterator[pa.DataType]:
-    yield from _NUMBERS
-    scales = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", "")).drop_null()
-    if len(scales) and pc.max(scales).as_py() < 38:
-        yield pa.decimal128(38, pc.max(scales).as_py())
+def _encoded_texts(column: PublishedColumn, texts: pa.Array) -> tuple[Attribute, Ints]:
+    """Codes of values that are shown as texts, in the type that release.json states."""
+    kind = type_of(column.type or "string")
+    if kind is None:
+        raise SchemaError(f"{column.type!r} of {column.name!r} is no type", column=column.name)
+    try:
+        values = from_texts(texts, kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SchemaError(
+            f"column {column.name!r} has cells that are no {kind}", column=column.name
+        ) from error
+    return encoded(column, pa.chunked_array([values]))
 
 
 def _rises(codes: Ints, starts: Counts) -> bool:

@@ -201,5 +201,6 @@ _COLUMN: Mapping[str, Callable[[Any, str], Any]] = {
     "order": _order,
     "taxonomy": _taxonomy,
     "tight": _flag,
+    "type": _text,
 }
-_OPTIONAL_OF_COLUMN = frozenset({"kind", "order", "taxonomy", "tight"})
+_OPTIONAL_OF_COLUMN = frozenset({"kind", "order", "taxonomy", "tight", "type"})

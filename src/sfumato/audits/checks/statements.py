@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from sfumato.algorithms.anatomize import Anatomize
@@ -58,7 +57,7 @@ def other_statements(release: Release) -> Iterator[str]:
         yield "release.json names no quasi-identifier, so nobody could tell what is hidden"
     for column in manifest.columns:
         yield from _other_column(manifest.kind, column)
-    if list(manifest.columns) != sorted(manifest.columns, key=partial(_place, manifest)):
+    if list(manifest.columns) != _in_order(manifest):
         yield "columns are described in another order than they are published"
     yield from _other_types(release)
     yield from _other_promises(manifest)
@@ -69,8 +68,9 @@ def other_statements(release: Release) -> Iterator[str]:
 def _other_types(release: Release) -> Iterator[str]:
     shown = release.tables[:1] if isinstance(release, PerturbedTable) else release.tables
     found, stated = column_types(table.schema for table in shown), release.manifest.types
+    types = dict(stated)
     for name, kind in found:
-        if dict(stated).get(name) != kind:
+        if types.get(name) != kind:
             yield f"release.json states another type of {name!r} than the tables have ({kind})"
     if found != stated:
         yield "release.json states types of other columns, or in another order"
@@ -104,11 +104,15 @@ def _other_promises(manifest: Manifest) -> Iterator[str]:
             yield f"nothing is promised of {column.name!r}, which stands beside exact values"
 
 
-def _place(manifest: Manifest, column: PublishedColumn) -> tuple[int, int]:
-    """Where a column is described: by role, then as it stands in the tables."""
-    names = [name for name, _ in manifest.types]
-    first = column.columns[0] if column.columns else ""
-    return _ROLES.index(Role(column.role)), names.index(first) if first in names else -1
+def _in_order(manifest: Manifest) -> list[PublishedColumn]:
+    """Columns as they are described: by role, then as they stand in the tables."""
+    places = {name: place for place, (name, _) in enumerate(manifest.types)}
+
+    def place(column: PublishedColumn) -> tuple[int, int]:
+        first = column.columns[0] if column.columns else ""
+        return _ROLES.index(Role(column.role)), places.get(first, -1)
+
+    return sorted(manifest.columns, key=place)
 
 
 def _other_column(kind: str, column: PublishedColumn) -> Iterator[str]:
@@ -128,6 +132,8 @@ def _other_column(kind: str, column: PublishedColumn) -> Iterator[str]:
         yield f"column {column.name!r} is said to be neither numerical nor categorical"
     if column.order is not None and column.kind != Kind.CATEGORICAL:
         yield f"column {column.name!r} has an order beside that of its numbers"
+    if (column.type is not None) != (column.form == "text"):
+        yield f"column {column.name!r} has readable cells or states their type, and not both"
     if column.tight and (kind != GeneralizedTable.kind or column.form != "range"):
         yield f"column {column.name!r} is said to be tight, and has no ranges"
 
