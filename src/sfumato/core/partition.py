@@ -25,7 +25,7 @@ class Partition:
 
     A row whose group is LEFT_OUT is suppressed: it is not published. An algorithm that recodes
     values gives the ``boxes`` in which groups are to be shown; without any they are drawn as
-    tightly as possible. ``notes`` are facts about how the groups were found; they are published.
+    tightly as possible. ``notes`` are facts about how the groups were found, for the owner only.
     """
 
     groups: Codes
