@@ -7,6 +7,7 @@ from math import isclose
 from typing import Any
 
 from sfumato.audits.evidence import Evidence
+from sfumato.core.arrays import Counts
 from sfumato.core.schema import Role
 from sfumato.releases.figures import anatomized_figures, generalized_figures, rounded
 from sfumato.releases.generalized import GeneralizedTable
@@ -20,15 +21,15 @@ _ROUNDING = 1e-8  # the last of nine digits may hang on the order in which a sum
 
 def other_figures(release: Release, evidence: Evidence) -> Iterator[str]:
     """Counts and figures that the tables do not give."""
-    stated = release.manifest
-    if stated.groups != len(evidence.sizes):
-        yield f"{stated.groups:,} groups are stated, the tables have {len(evidence.sizes):,}"
-    yield from _others("metrics", stated.metrics, _computed(release, evidence))
+    stated, sizes = release.manifest, evidence.sizes
+    if stated.groups != len(sizes):
+        yield f"{stated.groups:,} groups are stated, the tables have {len(sizes):,}"
+    yield from _others("metrics", stated.metrics, _computed(release, evidence, sizes))
     if isinstance(release, GeneralizedTable):
-        yield from strange_means(stated.of_role(Role.QUASI), release.groups, evidence.sizes)
+        yield from strange_means(stated.of_role(Role.QUASI), release.groups, sizes)
 
 
-def _computed(release: Release, evidence: Evidence) -> dict[str, Any]:
+def _computed(release: Release, evidence: Evidence, sizes: Counts) -> dict[str, Any]:
     manifest = release.manifest
     if isinstance(release, PerturbedTable):
         return perturbed_figures({name: release.retention(name) for name in release.domains})
@@ -37,12 +38,12 @@ def _computed(release: Release, evidence: Evidence) -> dict[str, Any]:
             manifest.promise,
             manifest.of_role(Role.QUASI),
             release.groups,
-            evidence.sizes,
+            sizes,
             manifest.suppressed,
         )
     names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
     seen = {name: evidence.histograms(name) for name in names}
-    return anatomized_figures(manifest.promise, evidence.sizes, seen)
+    return anatomized_figures(manifest.promise, sizes, seen)
 
 
 def _others(where: str, stated: Any, computed: Any) -> Iterator[str]:
