@@ -36,8 +36,10 @@ def cell_texts(side: Side) -> pa.Array:
     if isinstance(side, ValueSets):
         return _set_texts(side)
     if isinstance(side, Cells):
-        shown = _quoted(side.attribute.decode(np.maximum(side.codes, 0)))
-        return pc.if_else(pa.array(side.codes < 0), SUPPRESSED, shown)
+        hidden = side.codes < 0  # not decoded: of a column that shows nothing no value is known
+        shown = _quoted(side.attribute.decode(side.codes[~hidden]))
+        cells = pa.array(np.where(hidden, SUPPRESSED, ""), pa.string())
+        return pc.replace_with_mask(cells, pa.array(~hidden), shown)
     if isinstance(side, Nodes):
         labels = pa.array(side.taxonomy.labels, pa.string())
         shown = _quoted(labels.take(pa.array(side.nodes, mask=side.nodes < 0)))
@@ -58,7 +60,6 @@ class ReadCells:
     """
 
     values: pa.ListArray
-    is_range: Flags
     missing: Flags
     suppressed: Flags
     of_cell: Codes
@@ -72,24 +73,23 @@ def read_cells(name: str, cells: pa.Array) -> ReadCells:
         pa.array([part[0] for part in parts], pa.list_(pa.string())),
         np.array([part[1] for part in parts], np.bool_),
         np.array([part[2] for part in parts], np.bool_),
-        np.array([part[3] for part in parts], np.bool_),
         np.asarray(encoded.indices, np.int32),
     )
 
 
-def _parsed(name: str, text: str | None) -> tuple[list[str | None], bool, bool, bool]:
-    """Values, whether they are the ends of a range, may be missing, are suppressed."""
+def _parsed(name: str, text: str | None) -> tuple[list[str | None], bool, bool]:
+    """Values, or the ends of a range; whether they may be missing, and are suppressed."""
     if text is None:
-        return [], False, True, False
+        return [], True, False
     if text == SUPPRESSED:
-        return [], False, False, True
+        return [], False, True
     if text.startswith("{"):
-        return sets_of(name, pa.array([text]))[0].as_py(), False, False, False
+        return sets_of(name, pa.array([text]))[0].as_py(), False, False
     shown = text.removesuffix(_OR_MISSING)
     also = shown != text
     if ends := _RANGE.fullmatch(shown):
-        return [_unquoted(name, end) for end in ends.groups()], True, also, False
-    return [_unquoted(name, shown)], False, also, False
+        return [_unquoted(name, end) for end in ends.groups()], also, False
+    return [_unquoted(name, shown)], also, False
 
 
 def _unquoted(name: str, text: str) -> str:

@@ -10,6 +10,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed
 from sfumato.errors import SchemaError, SfumatoWarning
+from sfumato.releases.exposure import NEARLY
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.perturbed import (
     MODEL,
@@ -20,8 +21,6 @@ from sfumato.releases.perturbed import (
 )
 from sfumato.releases.remembering import made_from
 from sfumato.verbs.promises import require_spelling
-
-_NEARLY = 0.9
 
 
 def perturb(
@@ -69,7 +68,7 @@ def _warn_of_kept(n_rows: int, kept: Mapping[str, Retention]) -> None:
     """Noise that changes next to nothing hides next to nobody."""
     for name, one in kept.items():
         right = one.p + one.noise
-        if right > _NEARLY:
+        if right > NEARLY:
             warnings.warn(
                 f"{name!r} shows their own value for about {right * n_rows:,.0f} of {n_rows:,} "
                 f"people: a guess of the shown value is right in {right:.1%} of the cases; use a "

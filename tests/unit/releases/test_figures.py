@@ -109,3 +109,13 @@ def test_figures_are_those_of_the_boxes(labels: Labels) -> None:
     boxes = boxes_of(people, partition, labels)
     found = made.metrics["ncp_by_attribute"]
     assert found == pytest.approx(ncp_by_attribute(boxes, partition.sizes), rel=1e-8)
+
+
+@pytest.mark.parametrize("labels", ["ranges", "sets", "suppression", "text"])
+def test_a_column_that_shows_nothing_is_lost_whole(labels: Labels, tmp_path: Path) -> None:
+    rows = pa.table({"id": range(60), "sex": ["f", "m"] * 30, "ill": ["flu", "cold", "gout"] * 20})
+    people = sf.Microdata.from_arrow(rows, sf.Schema(quasi=["id", "sex"], sensitive="ill"))
+    made = sf.publish(people, sf.FullDomain(), sf.KAnonymity(5), labels=labels)
+    assert made.metrics["ncp_by_attribute"] == {"id": 1.0, "sex": 0.0}
+    assert (made.metrics["iloss"], made.metrics["reconstruction_error"]) == (60.0, 60.0)
+    assert sf.verify(made.write(tmp_path / "out")).ok
