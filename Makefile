@@ -7,10 +7,11 @@ WORKERS ?= logical
 # Extra arguments, as in: make test PYTEST_ARGS="-k mondrian", make lock LOCK_ARGS=--upgrade
 PYTEST_ARGS ?=
 LOCK_ARGS ?=
+FUZZ_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := $(wildcard src tests benchmarks experiments tools)
+CODE := $(wildcard src tests benchmarks experiments fuzzing tools)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 	--python-version 3.11 $(LOCK_ARGS) pyproject.toml
@@ -52,8 +53,8 @@ format: $(VENV)/.dev ## Rewrite the code in the house format
 bench: $(VENV)/.dev ## Measure speed against peers and physical limits
 	@$(BIN)/python -m benchmarks
 
-fuzz: $(VENV)/.dev ## Ask 100,000 random texts: each is answered, or refused at a place
-	@$(BIN)/python -m tools.fuzz_queries
+fuzz: $(VENV)/.dev ## Judge random tables, databases, damages and faults: FUZZ_ARGS="releases --count 100000"
+	@$(BIN)/python -m fuzzing $(FUZZ_ARGS)
 
 reproduce: $(VENV)/.runtime ## Regenerate the figures of the Mondrian paper
 	@$(BIN)/sfumato reproduce mondrian

@@ -16,6 +16,7 @@ from benchmarks import (
     answers,
     end_to_end,
     full_domain,
+    growth,
     join,
     partitioning,
     quality,
@@ -46,6 +47,7 @@ _SUITES = {
     "topdown": topdown.run,
     "statdb": statdb.run,
     "server": server.run,
+    "growth": growth.run,
 }
 _HEADS = ("benchmark", "measured", "limit", "met", "detail")
 
