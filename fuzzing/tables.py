@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -69,19 +69,21 @@ def tables(
 
     In ``even`` tables sensitive values are equally frequent, so that most models can hold.
     """
-    n = draw(st.integers(1, MOST_ROWS))
     roles: list[Role] = ["quasi"] * draw(st.integers(1, 3))
     roles += ["sensitive"] * draw(st.integers(*sensitive))
     if others:
         roles += draw(st.sampled_from([[], [], ["insensitive"], ["identifier"]]))
     names = draw(st.permutations(NAMES).map(lambda order: order[: len(roles)]) | _usual(roles))
-    columns = tuple(
-        draw(_even_columns(name, n) if even and role == "sensitive" else _columns(name, role, n))
-        for name, role in zip(names, roles, strict=True)
+    columns = [draw(_empty(*one, even)) for one in zip(names, roles, strict=True)]
+    # row by row, so that what fails can lose rows
+    fewest = draw(st.sampled_from([1, 8, 16]))
+    rows = draw(st.lists(st.tuples(*map(_cells, columns)), min_size=fewest, max_size=MOST_ROWS))
+    filled = tuple(
+        replace(column, cells=_dealt(column, cells) if even else cells)
+        for column, cells in zip(columns, zip(*rows, strict=True), strict=True)
     )
-    texts = [c.name for c in columns if c.type == "string" and c.role in ("quasi", "sensitive")]
-    tree = draw(st.sampled_from([None, *texts]))
-    return Table(columns, tree)
+    texts = [c.name for c in filled if c.type == "string" and c.role in ("quasi", "sensitive")]
+    return Table(filled, draw(st.sampled_from([None, *texts])))
 
 
 def _usual(roles: Sequence[Role]) -> st.SearchStrategy[Sequence[str]]:
@@ -89,24 +91,32 @@ def _usual(roles: Sequence[Role]) -> st.SearchStrategy[Sequence[str]]:
 
 
 @st.composite
-def _columns(draw: st.DrawFn, name: str, role: Role, n: int) -> Column:
-    strange = role in ("insensitive", "identifier") or draw(st.integers(0, 39)) == 39
-    kind = draw(st.sampled_from(list(TYPES) if strange else CODABLE))
-    pool = TYPES[kind]
-    fewest = min(3 if role == "sensitive" else 1, len(pool))
-    values = draw(_some(pool, fewest))
-    cell = st.integers(0, len(values) - 1) if values else st.none()
-    holes = draw(st.sampled_from([False, False, True]))
-    cells = draw(st.lists(st.none() | cell if holes else cell, min_size=n, max_size=n))
-    return Column(name, role, str(kind), tuple(values), tuple(cells))
+def _empty(draw: st.DrawFn, name: str, role: Role, even: bool) -> Column:
+    """A column with values and, so far, one cell, which is empty where others may be."""
+    if even and role == "sensitive":
+        kinds = WHOLE
+    elif role in ("insensitive", "identifier") or draw(st.integers(0, 39)) == 39:
+        kinds = list(TYPES)
+    else:
+        kinds = CODABLE
+    kind = draw(st.sampled_from(kinds))
+    values = draw(_some(TYPES[kind], min(3 if role == "sensitive" else 1, len(TYPES[kind]))))
+    holes = not values or draw(st.sampled_from([False, False, True]))
+    return Column(name, role, str(kind), tuple(values), (None,) if holes else (0,))
 
 
-@st.composite
-def _even_columns(draw: st.DrawFn, name: str, n: int) -> Column:
-    kind = draw(st.sampled_from(WHOLE))
-    values = draw(_some(TYPES[kind], 3))
-    cells = draw(st.permutations([i % len(values) for i in range(n)]))
-    return Column(name, "sensitive", str(kind), tuple(values), tuple(cells))
+def _cells(column: Column) -> st.SearchStrategy[int | None]:
+    cell = st.integers(0, len(column.values) - 1) if column.values else st.none()
+    return st.none() | cell if column.cells == (None,) else cell
+
+
+def _dealt(column: Column, cells: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Sensitive values in equal numbers, dealt in the order of the drawn cells."""
+    if column.role != "sensitive":
+        return cells
+    order = sorted(range(len(cells)), key=lambda i: (cells[i] or 0, i))
+    dealt = {row: rank % len(column.values) for rank, row in enumerate(order)}
+    return tuple(dealt[row] for row in range(len(cells)))
 
 
 def _some(pool: Sequence[str], fewest: int) -> st.SearchStrategy[list[str]]:

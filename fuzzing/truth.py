@@ -93,7 +93,8 @@ def _judge_one(
         raise Finding(f"the truth is {true!r}, answered that no row qualifies")
     kind = next(column.kind for column in table.columns if column.name == question.of)
     lo, hi = (_key_of(end, kind) for end in (found.lo, found.hi))
-    if not lo - _slack(question, rows) <= true <= hi + _slack(question, rows):
+    slack = _slack(question, rows)
+    if not lo - slack <= _key_of(true, pa.null()) <= hi + slack:
         raise Finding(f"the truth is {true!r}, answered {found.lo!r} to {found.hi!r}")
 
 
@@ -134,8 +135,6 @@ def _between(lo: Any, estimate: Any, hi: Any) -> bool:
 def _key_of(value: Any, kind: pa.DataType) -> Any:
     """A value of an answer as the rows have it."""
     if value is None or not pa.types.is_temporal(kind):
-        if isinstance(value, float | int) and not isinstance(value, bool):
-            return Fraction(value) if isinstance(value, float) else value
-        return value
+        return Fraction(value) if isinstance(value, float | Decimal) else value
     plain = pc.cast(pa.array([value], kind), pa.int32() if kind.bit_width == 32 else pa.int64())
     return plain[0].as_py()
