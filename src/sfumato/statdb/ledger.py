@@ -17,7 +17,6 @@ it costs.
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import sqlite3
@@ -29,6 +28,7 @@ from types import TracebackType
 from typing import Any
 
 from sfumato.errors import LedgerError, StoreError
+from sfumato.io.locks import Busy, take_lock
 from sfumato.statdb.log_records import (
     ENTRY_FIELDS,
     Entry,
@@ -242,25 +242,16 @@ def _of(opened: Opened, lock: int | None) -> Ledger:
 
 def _locked(folder: Path) -> int:
     """The lock of the one that writes; it goes with the process, however that ends."""
-    import fcntl
-
-    path = folder / LOCK
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise _failure(path, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(handle)
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise _failure(path, error) from error
+        return take_lock(folder / LOCK)
+    except Busy as error:
         raise StoreError(
             f"the log of {folder} is being written by another process, such as a server; stop it "
             "first, or open the log to read",
             path=folder,
         ) from error
-    return handle
+    except OSError as error:
+        raise _failure(folder / LOCK, error) from error
 
 
 def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
