@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core._kernels import number_rows, rows_by_group, shuffle_groups
-from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.core.arrays import Codes, Counts, Flags, Ints
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError
@@ -92,12 +92,18 @@ def _numbered(parts: Sequence[Microdata]) -> list[Codes]:
 
 def _column(name: str, parts: Sequence[Microdata]) -> tuple[Codes, int]:
     """One column of all parts in codes of a common domain; missing is the code after the last."""
-    domains = [part.attributes[name].values for part in parts]
-    common = pa.chunked_array(domains).unique()
-    codes = [
-        np.append(pc.index_in(own, common).to_numpy(zero_copy_only=False), len(common))[
-            part.codes[name]
-        ]
-        for own, part in zip(domains, parts, strict=True)
+    columns = [_used(part.attributes[name].values, part.codes[name]) for part in parts]
+    common = pa.chunked_array([values for values, _ in columns]).unique()
+    found = [
+        np.append(pc.index_in(values, common).to_numpy(zero_copy_only=False), len(common))[codes]
+        for values, codes in columns
     ]
-    return np.concatenate(codes).astype(np.int32), len(common) + 1
+    return np.concatenate(found).astype(np.int32), len(common) + 1
+
+
+def _used(values: pa.Array, codes: Ints) -> tuple[pa.Array, Ints]:
+    """The same column with the values that occur only, where few rows have a large domain."""
+    if len(values) <= len(codes):
+        return values, codes
+    used, places = np.unique(codes, return_inverse=True)
+    return values.take(pa.array(used[used < len(values)])), places

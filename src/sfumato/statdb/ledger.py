@@ -22,6 +22,7 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -86,11 +87,13 @@ class Ledger:
         path = folder / FILE
         if read_only:
             return _opened_to_read(path)
-        lock = _locked(folder)
+        lock, begun = _locked(folder), not path.exists()
         try:
             script = _SCRIPT.format(name=secrets.token_hex(16))
             opened = open_private(path, script)
         except (sqlite3.Error, OSError) as error:
+            if begun:  # and never written to: there is nothing to lose
+                _remove(path)
             os.close(lock)
             raise _failure(path, error) from error
         return _of(opened, lock)
@@ -252,6 +255,13 @@ def _locked(folder: Path) -> int:
         ) from error
     except OSError as error:
         raise _failure(folder / LOCK, error) from error
+
+
+def _remove(path: Path) -> None:
+    """Remove a log that could not be begun, as on a full disk; call it with the lock."""
+    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):
+            name.unlink(missing_ok=True)
 
 
 def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:

@@ -337,7 +337,8 @@ def test_a_header_that_was_replaced_is_not_taken_back(
 
 def _under_a_limit(path: str, queue: Any) -> None:
     """Change and log under a limit on the size of files; the errors that come of it."""
-    db = sf.StatDB.open(path)
+    db, other = sf.StatDB.open(path), f"{path}.other"
+    shutil.copytree(path, other)
     kinds = []
     with Ledger.open(path) as ledger:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -348,6 +349,7 @@ def _under_a_limit(path: str, queue: Any) -> None:
             lambda: sf.StatDB.create(f"{path}.new", microdata(people()), m=3),
             lambda: ledger.append([entry]),
             lambda: Tokens.open(path),
+            lambda: Ledger.open(other),
         ]
         for work in works:
             try:
@@ -367,20 +369,23 @@ def test_a_limit_on_the_size_of_files_is_one_clear_error(db: sf.StatDB) -> None:
     child.start()
     child.join(PATIENCE)
     assert child.exitcode == 0
-    applied, created, logged, _ = queue.get()
+    applied, created, logged, _, begun = queue.get()
     assert "StoreError: cannot change" in applied
     assert "File too large" in applied
     assert "the database is as it was" in applied
     assert "ReleaseError: cannot write" in created
     assert f"{LedgerError.__name__}: cannot log" in logged
     assert "free some space" in logged
+    assert f"{LedgerError.__name__}: cannot log" in begun
+    other = db.path.with_name(f"{db.path.name}.other")
+    assert not list(other.glob("ledger.sqlite*"))
     after = files(db.path)
     assert {name: after[name] for name in before} == before
     assert {name.partition("/")[0].partition(".")[0] for name in after.keys() - before.keys()} <= {
         "ledger",
         "access",
     }
-    assert list(db.path.parent.iterdir()) == [db.path]
+    assert {*db.path.parent.iterdir()} == {db.path, other}
 
 
 def _apply_for_ever(path: str, started: Any) -> None:
