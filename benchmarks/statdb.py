@@ -11,6 +11,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,8 @@ ROWS, MANY = 600_000, 10_000_000
 M, QUERIES, FEW = 10, 2_000, 200
 TURN = 100
 COHORTS = (1, 8, 64, None)
+DISTINCT = (20_000, 40_000, 80_000, 500_000, 1_000_000)
+CHANGED, FEW_ROWS = 5_000_000, 10
 AGGREGATES: tuple[Function, ...] = ("sum", "avg", "min", "max")
 
 
@@ -65,6 +68,8 @@ def run(folder: Path | None) -> Iterator[Line]:
     yield from _times(table, rows, queries, engines, boxes, said)
     yield from _creation(table, engines[None], said)
     yield from _store(table, said)
+    yield from different_values()
+    yield from few_rows_of_many()
     yield from _panel(folder)
     yield from _lengths(table, queries, engines, boxes, said)
     del engines, boxes
@@ -198,6 +203,54 @@ def _store(table: sf.Microdata, said: str) -> Iterator[Line]:
         opened = seconds(lambda: sf.StatDB.open(path))
         detail = f"{size / 2**20:.1f} MiB, checksums included"
         yield Line("open, by the clock", opened, 0.2, "s", detail)
+
+
+def different_values() -> Iterator[Line]:
+    """Creation where no two rows have the same sensitive value: as many signatures as rows / m."""
+    spent = {}
+    for n in DISTINCT:
+        generator = np.random.default_rng(0)
+        columns = {"age": generator.integers(0, 90, n), "zip": generator.integers(0, 1_000, n)}
+        schema = sf.Schema(quasi=list(columns), sensitive="s", kinds={"s": "categorical"})
+        table = sf.read(pa.table({**columns, "s": np.arange(n)}), schema)
+        spent[n] = seconds(partial(Engine.create, table, m=M), time.process_time)
+    *_, before, last = DISTINCT
+    small = ", ".join(f"{n:,} {spent[n]:.2f} s" for n in DISTINCT[:-1])
+    name = f"create, {last:,} different values in as many rows, processor time"
+    yield Line(name, spent[last], 20.0, "s", small)
+    yield Line("the same, from half as many on", spent[last] / spent[before], 2.5, "x")
+
+
+def few_rows_of_many() -> Iterator[Line]:
+    """Ten rows that come or go, or both, in a table of five million; opening not included."""
+    rows = _generated(np.random.default_rng(0), CHANGED)
+    schema = sf.Schema(quasi=QUASI, sensitive=SALARY)
+    new = rows.slice(0, FEW_ROWS).set_column(
+        len(QUASI), SALARY, pa.array(np.arange(FEW_ROWS, dtype=np.int16) * 5)
+    )
+    grown = new.set_column(3, "birthplace", pa.array([10_000 + i for i in range(FEW_ROWS)]))
+    gone = [rows.slice(FEW_ROWS * part, FEW_ROWS) for part in range(2)]
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "many.statdb"
+        sf.StatDB.create(path, sf.read(rows, schema), m=M)
+        for name, inserted, deleted in (
+            ("inserted", new, None),
+            ("deleted", None, gone[0]),
+            ("inserted and deleted", new, gone[1]),
+            ("inserted, with new values of a quasi-identifier", grown, None),
+        ):
+            came, went = (
+                None if one is None else sf.read(one, schema) for one in (inserted, deleted)
+            )
+            before = {entry: entry.stat().st_ino for entry in path.rglob("*.npy")}
+            db = sf.StatDB.open(path)
+            spent = seconds(partial(db.apply, came, went), time.process_time)
+            written = sum(
+                entry.stat().st_size for entry in path.rglob("*.npy") if entry not in before
+            )
+            detail = f"{CHANGED:,} rows, {written / 2**20:.2f} MiB written"
+            title = f"apply {FEW_ROWS} rows {name}, processor time"
+            yield Line(title, spent, 1.0, "s", detail)
 
 
 def _panel(folder: Path | None) -> Iterator[Line]:

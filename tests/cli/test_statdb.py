@@ -97,6 +97,17 @@ def test_an_owner_can_let_rows_in_at_once(shell: Shell) -> None:
     assert "guesses right more often than 1/m" in help
 
 
+def test_an_owner_can_have_the_files_written_anew(shell: Shell) -> None:
+    shell.create()
+    shell.apply(delete="".join(ROWS[:4]))
+    before = shell.run("info", shell.folder, "--json").out
+    assert list(Path(shell.folder).glob("state-*/patch-*"))
+    done = shell.run("compact", shell.folder)
+    assert (done.code, "Written anew" in done.out) == (0, True)
+    assert not list(Path(shell.folder).glob("state-*/patch-*"))
+    assert shell.run("info", shell.folder, "--json").out == before
+
+
 def test_a_new_sensitive_value_is_refused(shell: Shell) -> None:
     shell.create()
     done = shell.apply(insert="33,2020-01-03,rabies\n")

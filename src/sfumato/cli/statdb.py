@@ -243,6 +243,19 @@ def apply(
         )
 
 
+@statdb.command()
+@click.argument("folder")
+def compact(folder: str) -> None:
+    """Write the database in FOLDER anew, without what is left of deleted rows in its files.
+
+    Deleting a row empties its place at once; what stood there stays in a file, unused, until all
+    files are written again. That happens by itself when enough has changed, and here. All answers
+    stay what they are.
+    """
+    StatDB.open(folder).compact()
+    show.say(show.console(), f"Written anew: {folder}", wrap=False)
+
+
 def _when(done: Update) -> str:
     if not done.lacking:
         return "with the next rows"

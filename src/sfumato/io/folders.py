@@ -210,8 +210,11 @@ def _flush_entry(path: Path) -> None:
         os.close(handle)
 
 
-def _explained(shown: Path, error: OSError) -> ReleaseError:
+def explanation(error: OSError) -> str:
+    """What the system says, and what would help."""
     remedy = _REMEDIES.get(error.errno or 0)
-    said = one_line(error)
-    message = f"cannot write {shown}: {said}" + (f"; {remedy}" if remedy else "")
-    return ReleaseError(message, path=shown)
+    return one_line(error) + (f"; {remedy}" if remedy else "")
+
+
+def _explained(shown: Path, error: OSError) -> ReleaseError:
+    return ReleaseError(f"cannot write {shown}: {explanation(error)}", path=shown)

@@ -16,11 +16,16 @@ so segment (value j, cohort k) of bucket b begins at ``base[b] + j * stride[b] +
 8 groups to a cohort a segment is a byte, and eight cohorts are counted with one word. No segment
 crosses a word: buckets with larger rooms come first. Places without a row (the end of a segment
 that is not full, later also counterfeit rows) are in no bitmap, so they satisfy no condition.
+
+So that rows can come later without moving the others, large buckets have some places to spare, for
+more cohorts, or for larger ones where a bucket is one cohort; and there are some after the last
+bucket, for new ones and for those that have to move (rooms.py). Bases ascend; between the buckets
+there may be places that nobody needs any more.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +38,7 @@ from sfumato.statdb.first_version import Signature, Signatures
 
 WORD = 64
 _WORTHWHILE = 8 * WORD  # places, from which on filling up the last word costs little
+_SPARE = 32  # one place in so many is left for rows that come later
 
 
 class Bucketization(NamedTuple):
@@ -64,9 +70,23 @@ class Bucketization(NamedTuple):
         """How many places there are: whole words."""
         return int(self.base[-1])
 
+    @property
+    def end(self) -> int:
+        """Where the last bucket ends, and places begin that belong to none."""
+        return int(self.base[-2] + self.stride[-1] * (self.starts[-1] - self.starts[-2]))
+
     def signature(self, bucket: int) -> Signature:
         """The codes that every group of a bucket has once each."""
         return tuple(self.values[self.starts[bucket] : self.starts[bucket + 1]].tolist())
+
+    def find(self, signature: Signature) -> int:
+        """The bucket of a signature, -1 if there is none."""
+        lists = [self.value_buckets[slice(*self.value_starts[v : v + 2])] for v in signature]
+        found = min(lists, key=len)
+        for own in lists:
+            found = np.intersect1d(found, own, assume_unique=True)
+        found = found[np.diff(self.starts)[found] == len(signature)]
+        return int(found[0]) if len(found) else -1
 
     def segments(self, bucket: int, cohort: int) -> Counts:
         """The places of a cohort: a line per value of the signature, a column per group.
@@ -96,20 +116,22 @@ def lay_out(signatures: Signatures, cohort: int | None, n_values: int) -> Bucket
     """Cohorts and places for so many groups of each signature."""
     size = signatures.groups if cohort is None else np.minimum(signatures.groups, cohort)
     cohorts = -(-signatures.groups // size)
-    room = _rooms(size)
-    filled = -(-cohorts * room // WORD) * WORD
-    in_words = (room >= WORD) | (cohorts * room >= _WORTHWHILE)
-    stride = np.where(in_words, filled, cohorts * room)
+    return arranged(signatures, size, cohorts, cohort, n_values)[0]
+
+
+def arranged(
+    signatures: Signatures, size: Counts, cohorts: Counts, cohort: int | None, n_values: int
+) -> tuple[Bucketization, Counts]:
+    """Places for so many cohorts of a size, under each signature; the order of buckets in it."""
+    room, stride = shapes(size, cohorts, cohort)
+    whole = stride % WORD == 0
     # whole words first, then by room: so no segment ever crosses a word
-    order = np.lexsort((-room, ~in_words))
+    order = np.lexsort((-room, ~whole))
     starts, values = _taken(signatures, order)
     bits = (stride * np.diff(signatures.starts))[order]
     base = np.append(0, np.cumsum(bits)).astype(np.int64)
-    base[-1] = -(-base[-1] // WORD) * WORD
-    buckets = np.repeat(np.arange(len(order), dtype=np.int32), np.diff(starts))
-    by_value = np.argsort(values, kind="stable")
-    ends = np.cumsum(np.bincount(values, minlength=n_values))
-    return Bucketization(
+    base[-1] = in_words(base[-1] + base[-1] // _SPARE)
+    found = Bucketization(
         starts=starts,
         values=values,
         groups=signatures.groups[order],
@@ -118,9 +140,36 @@ def lay_out(signatures: Signatures, cohort: int | None, n_values: int) -> Bucket
         room=room[order],
         stride=stride[order],
         base=base,
-        value_starts=np.append(0, ends).astype(np.int64),
-        value_buckets=buckets[by_value],
+        **inverted(starts, values, n_values),
     )
+    return found, order
+
+
+def shapes(size: Counts, cohorts: Counts, cohort: int | None) -> tuple[Counts, Counts]:
+    """Room and stride of buckets that have so many cohorts of a size, with some to spare.
+
+    Where there are no cohorts to add, as the bucket is one, it is the room that has to grow.
+    """
+    room = _rooms(size + size // _SPARE if cohort is None else size)
+    needed = cohorts * room
+    worthwhile = (room >= WORD) | (needed >= _WORTHWHILE)
+    stride: Counts = np.where(worthwhile, in_words(needed + cohorts // _SPARE * room), needed)
+    return room, stride
+
+
+def inverted(starts: Counts, values: Codes, n_values: int) -> dict[str, Any]:
+    """The inverted index of signatures, by the names of its fields."""
+    buckets = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    ends = np.cumsum(np.bincount(values, minlength=n_values))
+    return {
+        "value_starts": np.append(0, ends).astype(np.int64),
+        "value_buckets": buckets[np.argsort(values, kind="stable")],
+    }
+
+
+def in_words(places: Counts) -> Counts:
+    """So many places, rounded up to whole words."""
+    return -(-places // WORD) * WORD
 
 
 def deal_rows(codes: Ints, buckets: Bucketization, randomness: Randomness) -> Codes:

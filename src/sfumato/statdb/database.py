@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ from sfumato.statdb.public_domains import (
     stated_schema,
 )
 from sfumato.statdb.store import (
+    Changes,
     Contents,
+    change_state,
     changing,
     create_store,
     open_store,
@@ -38,7 +40,7 @@ from sfumato.statdb.store import (
     require_absent,
 )
 from sfumato.statdb.stored import Stored
-from sfumato.statdb.updates import Update, updated
+from sfumato.statdb.updates import Change, Update, updated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +61,7 @@ class StatDB:
     counterfeits: int
     waiting: pa.Table
     seed: str | None = None
+    _seal: str = ""
 
     @classmethod
     def create(
@@ -96,7 +99,7 @@ class StatDB:
     @classmethod
     def open(cls, path: str | Path) -> StatDB:
         """Open the folder of a database."""
-        contents, generation = open_store(path)
+        contents, generation, seal = open_store(path)
         try:
             engine = _engine(contents)
             waiting = no_rows(engine.schema, engine.attributes)
@@ -104,7 +107,8 @@ class StatDB:
                 waiting = contents.waiting.select(waiting.column_names)
             facts = contents.facts
             counterfeits = int(facts["counterfeits"])
-            return cls(Path(path), engine, generation, counterfeits, waiting, facts.get("seed"))
+            seed = facts.get("seed")
+            return cls(Path(path), engine, generation, counterfeits, waiting, seed, seal)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{path} is damaged: {error!r}", path=Path(path)) from error
 
@@ -158,8 +162,9 @@ class StatDB:
         """
         randomness = Randomness(seed)
         require_written(randomness.stated_seed, experiment=experiment)
-        with changing(self.path):
-            now = StatDB.open(self.path)
+        with changing(self.path) as seal:
+            # what is opened was checked; only what somebody else has written since is read again
+            now = self if seal == self._seal else StatDB.open(self.path)
             purpose = (now.generation, now.waiting.num_rows, accept_exposure)
             randomness.bind(purpose, lambda: _digest(now.table(), inserted, deleted))
             change = updated(
@@ -170,15 +175,25 @@ class StatDB:
                 randomness,
                 accept_exposure=accept_exposure,
             )
-            if change.engine is not now.engine:
-                counterfeits = change.update.counterfeits
-                stated = now.seed or randomness.stated_seed
-                contents = _contents(change.engine, counterfeits, change.waiting, stated)
-                replace_state(self.path, contents)
+            if change.made is not None:
+                _store(self.path, change, now.seed or randomness.stated_seed)
             elif change.waiting != now.waiting:
                 replace_waiting(self.path, change.waiting)
         _warn_of_exposure(change.update, now.engine.m)
         return change.update
+
+    def compact(self) -> None:
+        """Write the database anew, without what is left of deleted rows in its files.
+
+        ``apply`` marks places as empty and writes no more than what changes, so the codes of a
+        deleted row stay in a file, unused, until all files are written again. That happens by
+        itself when enough has changed, and here. All answers stay what they are, and the
+        generation, too; as after ``apply``, this object shows what it was opened with.
+        """
+        with changing(self.path) as seal:
+            now = self if seal == self._seal else StatDB.open(self.path)
+            contents = _contents(now.engine, now.counterfeits, now.waiting, now.seed)
+            replace_state(self.path, contents, seen=False)
 
     def info(self) -> dict[str, Any]:
         """What everybody may know: sizes, parameters, public domains by size."""
@@ -230,9 +245,31 @@ def _digest(*tables: Microdata | None) -> bytes:
     return b"".join(bytes(32) if one is None else one.digest() for one in tables)
 
 
+def _store(path: Path, change: Change, seed: str | None) -> None:
+    """Write what changed, or all of it."""
+    before, update = change.before, change.update
+
+    def whole() -> Contents:
+        return _contents(change.engine, update.counterfeits, change.waiting, seed)
+
+    arrays = change.arrays()
+    if arrays is None:
+        replace_state(path, whole())
+        return
+    after = change.attributes
+    domains = {n: one.values for n, one in after.items() if one is not before.attributes[n]}
+    facts = _facts(replace(before, attributes=after), update.counterfeits, seed)
+    change_state(path, Changes(facts, arrays, domains, change.waiting), whole)
+
+
 def _contents(
     engine: Engine, counterfeits: int, waiting: pa.Table | None, seed: str | None
 ) -> Contents:
+    domains = {name: one.values for name, one in engine.attributes.items()}
+    return Contents(_facts(engine, counterfeits, seed), engine.stored.named(), domains, waiting)
+
+
+def _facts(engine: Engine, counterfeits: int, seed: str | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "m": engine.m,
         "cohort": engine.cohort,
@@ -240,10 +277,7 @@ def _contents(
         "counterfeits": counterfeits,
         "schema": stated_schema(engine.schema, engine.attributes),
     }
-    if seed is not None:
-        facts["seed"] = seed
-    domains = {name: one.values for name, one in engine.attributes.items()}
-    return Contents(facts, engine.stored.named(), domains, waiting)
+    return facts if seed is None else {**facts, "seed": seed}
 
 
 def _engine(contents: Contents) -> Engine:

@@ -116,7 +116,10 @@ class Engine:
 
     def table(self) -> Microdata:
         """The rows as they are stored, for the owner."""
-        places = self.stored.occupied()
+        return self.rows_at(self.stored.occupied())
+
+    def rows_at(self, places: Counts) -> Microdata:
+        """The rows at places that have one."""
         codes = {name: column[places] for name, column in self.stored.codes.items()}
         codes[self.sensitive] = self.stored.sensitive_codes()[places]
         schema = Schema(quasi=self.schema.quasi, sensitive=self.sensitive)

@@ -16,14 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core._kernels import number_rows, rows_by_group, shuffle_groups
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes, Counts, Flags, Ints
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError
+from sfumato.statdb.engine import Engine
+from sfumato.statdb.growing import codes_in
+from sfumato.statdb.seats import seats_of
 
 
 class Moves(NamedTuple):
-    """Rows by their numbers: of the table that go, of those waiting that go, of those that come."""
+    """Places that rows leave; the numbers of those that wait and go, and of those that come."""
 
     gone: Counts
     withdrawn: Counts
@@ -31,14 +34,15 @@ class Moves(NamedTuple):
 
 
 def moves(
-    table: Microdata,
+    engine: Engine,
     waiting: Microdata,
     inserted: Microdata,
     deleted: Microdata,
     randomness: Randomness,
 ) -> Moves:
     """What a change does, which equal row goes being random; or why it cannot be done."""
-    numbers = _numbered((table, waiting, inserted, deleted))
+    places = candidates(engine, deleted)
+    numbers = _numbered((engine.rows_at(places), waiting, inserted, deleted))
     size = max(int(one.max(initial=-1)) for one in numbers) + 1
     here, waits, comes, goes = (np.bincount(one, minlength=size) for one in numbers)
     lacking = int(np.maximum(goes - here - waits, 0).sum())
@@ -47,7 +51,27 @@ def moves(
     stays = np.minimum(comes, goes)
     withdrawn = np.minimum(goes - stays, waits)
     wanted = (goes - stays - withdrawn, withdrawn, comes - stays)
-    return Moves(*(_chosen(own, n, randomness) for own, n in zip(numbers[:3], wanted, strict=True)))
+    found = (_chosen(own, n, randomness) for own, n in zip(numbers[:3], wanted, strict=True))
+    rows, *others = found
+    return Moves(places[rows], *others)
+
+
+def candidates(engine: Engine, deleted: Microdata) -> Counts:
+    """The places of rows of which every value is some deleted row's: equal ones are among them."""
+    stored = engine.stored
+    found = stored.occupied() if deleted.n_rows else np.zeros(0, np.int64)
+    for name, column in stored.codes.items():
+        found = found[_marks(engine, deleted, name)[column[found]]]
+    values = seats_of(stored.buckets, found).values(stored.buckets)
+    return found[_marks(engine, deleted, engine.sensitive)[values]]
+
+
+def _marks(engine: Engine, rows: Microdata, name: str) -> Flags:
+    """Which codes of an attribute some row has."""
+    marks = np.zeros(engine.attributes[name].size, np.bool_)
+    codes = codes_in(engine.attributes[name], rows, name)
+    marks[codes[codes >= 0]] = True
+    return marks
 
 
 def _chosen(numbers: Codes, wanted: Counts, randomness: Randomness) -> Counts:
@@ -68,12 +92,18 @@ def _numbered(parts: Sequence[Microdata]) -> list[Codes]:
 
 def _column(name: str, parts: Sequence[Microdata]) -> tuple[Codes, int]:
     """One column of all parts in codes of a common domain; missing is the code after the last."""
-    domains = [part.attributes[name].values for part in parts]
-    common = pa.chunked_array(domains).unique()
-    codes = [
-        np.append(pc.index_in(own, common).to_numpy(zero_copy_only=False), len(common))[
-            part.codes[name]
-        ]
-        for own, part in zip(domains, parts, strict=True)
+    columns = [_used(part.attributes[name].values, part.codes[name]) for part in parts]
+    common = pa.chunked_array([values for values, _ in columns]).unique()
+    found = [
+        np.append(pc.index_in(values, common).to_numpy(zero_copy_only=False), len(common))[codes]
+        for values, codes in columns
     ]
-    return np.concatenate(codes).astype(np.int32), len(common) + 1
+    return np.concatenate(found).astype(np.int32), len(common) + 1
+
+
+def _used(values: pa.Array, codes: Ints) -> tuple[pa.Array, Ints]:
+    """The same column with the values that occur only, where few rows have a large domain."""
+    if len(values) <= len(codes):
+        return values, codes
+    used, places = np.unique(codes, return_inverse=True)
+    return values.take(pa.array(used[used < len(values)])), places

@@ -24,8 +24,8 @@ are alike, 59,010 buckets, length 4,817; with ties broken by a fixed but mixed o
 salaries, neighbouring classes share a signature, and 350 buckets give 415. Such a signature tells
 more about a person, though its m values keep the promise; so nothing here seeks it.
 
-Counts of values are all that is looked at, so the plan takes no time; which rows of a value go
-where is decided later, at random. Ties between values are broken at random.
+Counts of values are all that is looked at, in about (signatures) m log(values) steps; which rows of
+a value go where is decided later, at random. Ties between values are broken at random.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
 from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible, ParameterError
+from sfumato.statdb._plan_kernel import take_largest
 
 First: TypeAlias = Literal["signatures", "anatomize"]
 Signature: TypeAlias = tuple[int, ...]
@@ -124,16 +125,14 @@ def as_arrays(found: Counter[Signature]) -> Signatures:
 
 def _take_largest(left: Counts, m: int, found: Counter[Signature], randomness: Randomness) -> None:
     """Signatures of the m most frequent values, as often as the rest can bear."""
-    mixed = randomness.permutation(len(left))
-    while True:
-        order = mixed[np.argsort(-left[mixed], kind="stable")]
-        chosen, others = order[:m], order[m:]
-        rest = int(left[others[0]]) if len(others) else 0
-        x = min(int(left[chosen[-1]]), int(left.sum()) // m - rest)
-        if len(chosen) < m or x < 1:
-            return
-        left[chosen] -= x
-        found[_signature(chosen)] += x
+    mixed = randomness.permutation(len(left)).astype(np.int64)
+    ranks = np.empty(len(left), np.int64)
+    ranks[mixed] = np.arange(len(left))
+    occurring = mixed[left[mixed] > 0]
+    first = occurring[np.argsort(-left[occurring], kind="stable")]
+    lines, times = take_largest(left, ranks, first, m)
+    for line, x in zip(np.sort(lines, axis=1).tolist(), times.tolist(), strict=True):
+        found[tuple(line)] += x
 
 
 def _take_groups(left: Counts, m: int, found: Counter[Signature], randomness: Randomness) -> None:

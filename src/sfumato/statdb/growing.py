@@ -1,8 +1,9 @@
-"""Kept rows and newcomers in one table, whose public domains hold the values of both."""
+"""Public domains that hold the values of newcomers, too, and codes in them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,16 +25,12 @@ def grown_domains(engine: Engine, rows: Microdata) -> dict[str, Attribute]:
     return {name: _widened(engine, engine.attributes[name], rows) for name in rows.codes}
 
 
-def merged(engine: Engine, kept: Microdata, came: Microdata) -> Microdata:
-    """Kept rows, then those that came."""
-    attributes = grown_domains(engine, came)
-    codes = {
-        name: np.concatenate([codes_in(wider, kept, name), codes_in(wider, came, name)])
-        for name, wider in attributes.items()
-    }
-    n_rows = kept.n_rows + came.n_rows
-    nothing = pa.table({"": pa.nulls(n_rows)}).select([])
-    return Microdata(kept.schema, n_rows, attributes, codes, nothing)
+def recoded(old: Attribute, new: Attribute, codes: Ints) -> Ints:
+    """Codes of a domain in one that has grown from it."""
+    places = pc.index_in(old.values, new.values).to_numpy(zero_copy_only=False)
+    table = np.append(places, new.missing_code if new.has_missing else -1)
+    found: Ints = table.astype(_narrow(new))[codes]
+    return found
 
 
 def codes_in(attribute: Attribute, table: Microdata, name: str) -> Ints:
@@ -42,9 +39,12 @@ def codes_in(attribute: Attribute, table: Microdata, name: str) -> Ints:
     places = pc.index_in(theirs.values, attribute.values)
     missing = attribute.missing_code if attribute.has_missing else -1
     codes = np.append(places.fill_null(-1).to_numpy(zero_copy_only=False), missing)
-    narrow = np.min_scalar_type(-attribute.size - 1)
-    found: Ints = codes.astype(narrow)[table.codes[name]]
+    found: Ints = codes.astype(_narrow(attribute))[table.codes[name]]
     return found
+
+
+def _narrow(attribute: Attribute) -> np.dtype[Any]:
+    return np.min_scalar_type(-attribute.size - 1)
 
 
 def _widened(engine: Engine, own: Attribute, rows: Microdata) -> Attribute:
@@ -52,6 +52,8 @@ def _widened(engine: Engine, own: Attribute, rows: Microdata) -> Attribute:
     if own.name == engine.sensitive:
         require_known(own, theirs, rows.codes[own.name])
         return own
+    if pc.index_in(theirs.values, own.values).null_count == 0:
+        return own if own.has_missing or not theirs.has_missing else replace(own, has_missing=True)
     both = pa.chunked_array([own.values, theirs.values])
     order = own.values.to_pylist() if is_declared(engine.schema, own.name) else None
     wider, _ = encode(own.name, both, kind=own.kind, order=order)

@@ -47,24 +47,42 @@ class Index(NamedTuple):
         return f"Index({len(self.bitmaps):,} bitmaps)"
 
 
-def build_index(sizes: Sequence[int], codes: Sequence[Ints], rows: Codes, allowed: int) -> Index:
+def build_index(
+    sizes: Sequence[int], codes: Sequence[Ints], everybody: Words, allowed: int
+) -> Index:
     """Bitmaps of quasi-identifiers: their numbers of codes, and their codes at all places."""
     bases = choose_bases(sizes, allowed)
     digits = [base for own in bases for base in own]
     first = np.cumsum([2, *(base - 1 for base in digits)])
-    bitmaps = np.zeros((int(first[-1]), len(rows) // WORD), np.uint64)
-    mark_places(rows, bitmaps[EVERYBODY])
-    k = 0
-    for column, own in zip(codes, bases, strict=True):
-        divisor, wide = 1, column.astype(np.int32)
-        for base in own:
-            part = bitmaps[first[k] : first[k + 1]]
-            mark_digits(wide, bitmaps[EVERYBODY], divisor, base, part, np.empty(base, np.uint64))
-            divisor, k = divisor * base, k + 1
-    starts = np.append(0, np.cumsum([len(own) for own in bases]))
-    return Index(
-        bitmaps, starts.astype(np.int64), np.array(digits, np.int64), first[:-1].astype(np.int64)
+    index = Index(
+        np.empty((int(first[-1]), 0), np.uint64),
+        np.append(0, np.cumsum([len(own) for own in bases])).astype(np.int64),
+        np.array(digits, np.int64),
+        first[:-1].astype(np.int64),
     )
+    return index._replace(bitmaps=marked(index, codes, everybody))
+
+
+def marked(index: Index, codes: Sequence[Ints], everybody: Words) -> Words:
+    """The bitmaps that an index has over these places; ``everybody`` are those with a row."""
+    bitmaps = np.zeros((len(index.bitmaps), len(everybody)), np.uint64)
+    bitmaps[EVERYBODY] = everybody
+    for column, begin, end in zip(codes, *_ends(index.digit_starts), strict=True):
+        divisor, wide = 1, column.astype(np.int32)
+        for first, base in zip(
+            index.first[begin:end].tolist(), index.bases[begin:end].tolist(), strict=True
+        ):
+            part = bitmaps[first : first + base - 1]
+            mark_digits(wide, bitmaps[EVERYBODY], divisor, base, part, np.empty(base, np.uint64))
+            divisor *= base
+    return bitmaps
+
+
+def places_marked(rows: Codes) -> Words:
+    """A bitmap of the places that have a row, -1 being none."""
+    words = np.zeros(len(rows) // WORD, np.uint64)
+    mark_places(rows, words)
+    return words
 
 
 def allowed_bitmaps(row_bytes: int, n_rows: int, n_places: int) -> int:
@@ -98,3 +116,7 @@ def even_bases(size: int, digits: int) -> tuple[int, ...]:
 
 def _bitmaps(bases: Sequence[Sequence[int]]) -> int:
     return sum(base - 1 for digits in bases for base in digits)
+
+
+def _ends(starts: Counts) -> tuple[list[int], list[int]]:
+    return starts[:-1].tolist(), starts[1:].tolist()

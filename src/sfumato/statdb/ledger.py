@@ -17,18 +17,19 @@ it costs.
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from sfumato.errors import LedgerError, StoreError
+from sfumato.io.locks import Busy, take_lock
 from sfumato.statdb.log_records import (
     ENTRY_FIELDS,
     Entry,
@@ -86,11 +87,13 @@ class Ledger:
         path = folder / FILE
         if read_only:
             return _opened_to_read(path)
-        lock = _locked(folder)
+        lock, begun = _locked(folder), not path.exists()
         try:
             script = _SCRIPT.format(name=secrets.token_hex(16))
             opened = open_private(path, script)
         except (sqlite3.Error, OSError) as error:
+            if begun:  # and never written to: there is nothing to lose
+                _remove(path)
             os.close(lock)
             raise _failure(path, error) from error
         return _of(opened, lock)
@@ -242,25 +245,23 @@ def _of(opened: Opened, lock: int | None) -> Ledger:
 
 def _locked(folder: Path) -> int:
     """The lock of the one that writes; it goes with the process, however that ends."""
-    import fcntl
-
-    path = folder / LOCK
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise _failure(path, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(handle)
-        if error.errno not in (errno.EAGAIN, errno.EACCES):
-            raise _failure(path, error) from error
+        return take_lock(folder / LOCK)
+    except Busy as error:
         raise StoreError(
             f"the log of {folder} is being written by another process, such as a server; stop it "
             "first, or open the log to read",
             path=folder,
         ) from error
-    return handle
+    except OSError as error:
+        raise _failure(folder / LOCK, error) from error
+
+
+def _remove(path: Path) -> None:
+    """Remove a log that could not be begun, as on a full disk; call it with the lock."""
+    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):
+            name.unlink(missing_ok=True)
 
 
 def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:

@@ -9,14 +9,31 @@ stay until their cohort has lost as many rows of every other value, or all of it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.core.arrays import Codes
+from sfumato.core.arrays import Codes, Counts, Words
 from sfumato.core.randomness import Randomness
-from sfumato.statdb.first_version import Signature, Signatures, plan
-from sfumato.statdb.seats import Seats, groups_by_cohort
+from sfumato.statdb._room_kernel import cohort_groups
+from sfumato.statdb.bucketization import Bucketization
+from sfumato.statdb.first_version import Signature, plan
+
+
+class Seating(NamedTuple):
+    """Where newcomers come: their signatures, and which cohort of the bucket of that signature.
+
+    ``number`` counts through ``signatures``. A cohort may be one that is not there yet; it is then
+    the next one after those that are. Under each signature the largest cohort has ``sizes`` groups
+    afterwards.
+    """
+
+    signatures: list[Signature]
+    sizes: list[int]
+    number: Codes
+    cohort: Codes
 
 
 def lacking(values: Codes, m: int) -> int:
@@ -29,8 +46,13 @@ def lacking(values: Codes, m: int) -> int:
 
 
 def seated_together(
-    seats: Seats, values: Codes, m: int, cohort: int | None, randomness: Randomness
-) -> Seats:
+    buckets: Bucketization,
+    everybody: Words,
+    values: Codes,
+    m: int,
+    cohort: int | None,
+    randomness: Randomness,
+) -> Seating:
     """Newcomers in groups of their own, made as a first version: every group is full.
 
     In a full group, every way to hand out its values to its rows is as likely as any other,
@@ -38,80 +60,69 @@ def seated_together(
     join a cohort that has room, for the same reason.
     """
     planned = plan(np.bincount(values), m, "signatures", randomness)
-    signatures, places = _new_places(seats, planned, cohort)
-    places = places[randomness.permutation(len(places))]
-    places = places[np.argsort(places[:, 2], kind="stable")]
+    signatures = [planned[b] for b in range(len(planned))]
+    sizes: list[int] = []
+    lines: list[Counts] = []
+    for number, (signature, n) in enumerate(zip(signatures, planned.groups.tolist(), strict=True)):
+        groups = groups_under(signature, buckets, everybody)
+        joined = list(_cohorts_for(n, groups, cohort))
+        sizes.append(max(more + (int(groups[k]) if k < len(groups) else 0) for k, more in joined))
+        lines += [_seats(number, k, signature, more) for k, more in joined]
+    seats = np.concatenate(lines)
+    seats = seats[randomness.permutation(len(seats))]
+    seats = seats[np.argsort(seats[:, 2], kind="stable")]
     given = np.empty((len(values), 2), np.int32)
-    given[np.argsort(values, kind="stable")] = places[:, :2]
-    return _joined(seats, signatures, given, values)
+    given[np.argsort(values, kind="stable")] = seats[:, :2]
+    return Seating(signatures, sizes, given[:, 0], given[:, 1])
 
 
 def seated_alone(
-    seats: Seats, values: Codes, lists: Sequence[Signature], cohort: int | None
-) -> Seats:
+    buckets: Bucketization,
+    everybody: Words,
+    lists: Sequence[Signature],
+    cohort: int | None,
+) -> Seating:
     """Every newcomer in a group of its own with this list, and in a cohort of its own if any."""
-    signatures, number_of = _numbered(seats)
-    following: dict[int, int] = {}
-    for number, k in zip(seats.signature.tolist(), seats.cohort.tolist(), strict=True):
-        following[number] = max(following.get(number, 0), k + 1)
-    given = np.empty((len(values), 2), np.int32)
+    members: dict[Signature, list[int]] = defaultdict(list)
     for row, signature in enumerate(lists):
-        number = _number(signature, signatures, number_of)
-        given[row] = number, 0 if cohort is None else following.get(number, 0)
-        following[number] = following.get(number, 0) + 1
-    return _joined(seats, signatures, given, values)
+        members[signature].append(row)
+    number, cohorts = np.empty(len(lists), np.int32), np.zeros(len(lists), np.int32)
+    sizes = []
+    for place, (signature, rows) in enumerate(members.items()):
+        groups = groups_under(signature, buckets, everybody)
+        number[rows] = place
+        if cohort is None:
+            sizes.append(len(rows) + int(groups.sum()))
+        else:
+            following = int(np.flatnonzero(groups).max(initial=-1)) + 1
+            cohorts[rows] = following + np.arange(len(rows))
+            sizes.append(1)
+    return Seating(list(members), sizes, number, cohorts)
 
 
-def _joined(seats: Seats, signatures: list[Signature], given: Codes, values: Codes) -> Seats:
-    """Those who have a seat first, then those who are given one."""
-    return Seats(
-        signatures,
-        np.append(seats.signature, given[:, 0]),
-        np.append(seats.cohort, given[:, 1]),
-        np.append(seats.value, values),
-    )
+def groups_under(signature: Signature, buckets: Bucketization, everybody: Words) -> Counts:
+    """How many groups every cohort of a signature has; nothing if there is no such bucket."""
+    b = buckets.find(signature)
+    if b < 0:
+        return np.zeros(0, np.int64)
+    return cohort_groups(everybody, buckets, np.array([b], np.int64))
 
 
-def _new_places(
-    seats: Seats, planned: Signatures, cohort: int | None
-) -> tuple[list[Signature], Codes]:
-    """Places of new groups: in cohorts of the same signature that have room, then in new ones."""
-    signatures, number_of = _numbered(seats)
-    groups = groups_by_cohort(seats)
-    lines: list[tuple[int, int, int]] = []
-    for b in range(len(planned)):
-        number = _number(planned[b], signatures, number_of)
-        for k, n in _cohorts_for(int(planned.groups[b]), number, groups, cohort):
-            lines += [(number, k, value) for value in planned[b] for _ in range(n)]
-    return signatures, np.array(lines, np.int32).reshape(-1, 3)
+def _seats(number: int, k: int, signature: Signature, groups: int) -> Counts:
+    """Signature, cohort and value of the rows of so many groups."""
+    values = np.repeat(np.array(signature, np.int64), groups)
+    return np.stack([np.full_like(values, number), np.full_like(values, k), values], axis=1)
 
 
-def _numbered(seats: Seats) -> tuple[list[Signature], dict[Signature, int]]:
-    signatures = list(seats.signatures)
-    return signatures, {signature: number for number, signature in enumerate(signatures)}
-
-
-def _number(
-    signature: Signature, signatures: list[Signature], number_of: dict[Signature, int]
-) -> int:
-    """The number of a signature, a new one if there is none yet."""
-    number = number_of.setdefault(signature, len(signatures))
-    if number == len(signatures):
-        signatures.append(signature)
-    return number
-
-
-def _cohorts_for(
-    n_groups: int, number: int, groups: Mapping[tuple[int, int], int], cohort: int | None
-) -> Iterator[tuple[int, int]]:
-    """Cohorts of a signature for new groups, and how many go to each."""
+def _cohorts_for(n_groups: int, groups: Counts, cohort: int | None) -> Iterator[tuple[int, int]]:
+    """Cohorts for new groups, those with room first, and how many go to each."""
     if cohort is None:
         yield 0, n_groups
         return
-    k = 0
-    while n_groups > 0:
-        n = min(n_groups, cohort - groups.get((number, k), 0))
+    for k in np.flatnonzero(groups < cohort).tolist():
+        n = min(n_groups, cohort - int(groups[k]))
         if n > 0:
             yield k, n
-            n_groups -= n
-        k += 1
+        n_groups -= n
+    for k, begin in enumerate(range(0, n_groups, cohort), len(groups)):
+        yield k, min(cohort, n_groups - begin)

@@ -1,17 +1,28 @@
 """The folder of a statistical database: arrays that are mapped, and a header that describes them.
 
     patients.statdb/        owner only, as everything in it
-      statdb.json           format, facts, checksums; names the state that holds
+      statdb.json           format, facts, checksums; names the state and the files that hold
       state-<random>/       one file per array (.npy) and per domain (.arrow), one for the rows
-                            that wait (waiting-<random>.arrow), if any do
+                            that wait (waiting-<random>.arrow), if any do, and one for what stands
+                            otherwise than in the arrays' files (patch-<random>.npy), if anything
       lock                  held by whoever changes the database
 
-The header is the switch: a new state is written beside the old one, flushed, and becomes the
+The header is the switch: new files are written beside those that hold, flushed, and become the
 database when a new header takes the old one's place, in one rename. A process that is killed
-before leaves the old state, one that is killed after leaves the new one, and the next writer
-clears what is left over. When only the rows that wait change, the new header names the old state,
-of the old generation: nobody who is served from it can notice. Readers take no lock: what they
-have mapped stays theirs until they let go of it.
+before leaves the old database, one that is killed after leaves the new one, and the next writer
+clears what is left over; one that fails, as on a full disk, clears it itself. No file is ever
+changed. Readers take no lock: what they have mapped stays theirs until they let go of it.
+
+**What a change writes.** Files of arrays that are as they were are named by the new header, too,
+with the checksums that they had. Where few words of a large array change, they are written to the
+patch, all of those since the array's file was written, and put in place in memory when the database
+is opened: of a mapped file, only the pages that are touched are copied. When patches would have
+more than an eighth of the size of the arrays, a new state is written whole. When only the rows that
+wait change, the new header has the old generation: nobody who is served can notice.
+
+**What is verified when.** Opening reads every file and compares its checksum. A change of a
+database that nobody else has changed since it was opened does not read them again, and takes their
+checksums over as they are stated, so damage that comes later is found by the next to open it.
 
 The bucketization and the secret order of rows in it are the guarantee. They are written once and
 never computed again; nothing else tells them, so a lost store cannot be rebuilt. Identifiers are
@@ -20,45 +31,75 @@ not in it.
 
 from __future__ import annotations
 
-import errno
-import hashlib
-import json
 import os
 import secrets
-import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.errors import OutputExists, StoreError
-from sfumato.io.folders import flush, new_folder
+from sfumato.io.folders import explanation, new_folder
+from sfumato.io.locks import Busy, take_lock
 from sfumato.statdb.store_files import (
-    checksum_of,
+    Patch,
+    flush_folder,
     private_file,
+    read_patches,
     read_table,
     require_unchanged,
+    write_array,
+    write_patches,
     write_table,
 )
+from sfumato.statdb.store_header import (
+    FORMAT,
+    HEADER,
+    clear_leftovers,
+    closed,
+    put_header,
+    read_header,
+    seal,
+    version_of,
+)
 
-FORMAT = "sfumato-statdb"
-VERSION, WITH_WAITING = 1, 2  # rows that wait are not for a program that would forget them
-HEADER = "statdb.json"
+__all__ = ["HEADER", "LOCK", "Changes", "Contents", "Patch"]
+
 LOCK = "lock"
 _TRIES = 5  # a reader that meets a writer between header and state looks again
+_SHARE = 8  # patches take at most one part in so many of what they change
+_LITTLE = 2**16  # bytes; so much is written as a patch, however small the database is
 
 
 class Contents(NamedTuple):
     """What a store holds: facts for JSON, arrays by name, domains by attribute, rows that wait."""
 
     facts: dict[str, Any]
-    arrays: Mapping[str, np.ndarray[Any, Any]]
+    arrays: Mapping[str, NDArray[Any]]
     domains: Mapping[str, pa.Array]
     waiting: pa.Table | None = None
+
+
+class Changes(NamedTuple):
+    """The same, of arrays and domains only those that change, or how an array does."""
+
+    facts: dict[str, Any]
+    arrays: Mapping[str, NDArray[Any] | Patch]
+    domains: Mapping[str, pa.Array]
+    waiting: pa.Table | None = None
+
+
+class Held(NamedTuple):
+    """What was read, how often it was changed, and the checksum of the header that named it."""
+
+    contents: Contents
+    generation: int
+    seal: str
 
 
 def create_store(path: str | Path, contents: Contents) -> None:
@@ -68,7 +109,7 @@ def create_store(path: str | Path, contents: Contents) -> None:
         folder.chmod(stat.S_IRWXU)
         header = _write_state(folder, contents, generation=1)
         private_file(folder / LOCK).close()
-        _put_header(folder, header)
+        put_header(folder, header)
 
 
 def require_absent(path: str | Path) -> None:
@@ -82,156 +123,210 @@ def require_absent(path: str | Path) -> None:
         )
 
 
-def open_store(path: str | Path) -> tuple[Contents, int]:
-    """Map a store and check it; its contents, and how often it was changed."""
+def open_store(path: str | Path) -> Held:
+    """Map a store and check all of it."""
     folder = Path(path)
     for _ in range(_TRIES):
-        header = _read_header(folder)
+        header = read_header(folder)
         try:
-            return _mapped(folder, header), int(header["generation"])
+            return Held(_mapped(folder, header), int(header["generation"]), seal(header))
         except FileNotFoundError:
             continue
         except PermissionError as error:
-            raise _closed(folder) from error
+            raise closed(folder) from error
     raise StoreError(f"{folder} is damaged: the state its header names is not there", path=folder)
 
 
 @contextmanager
-def changing(path: str | Path) -> Iterator[None]:
-    """Hold the store's lock, or raise if somebody else does."""
-    import fcntl
-
+def changing(path: str | Path) -> Iterator[str]:
+    """Hold the store's lock, or raise if somebody else does; the checksum of the header."""
     folder = Path(path)
-    _read_header(folder)
+    read_header(folder)
     try:
-        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = take_lock(folder / LOCK)
+    except Busy as error:
+        raise StoreError(
+            f"{folder} is being changed by another process; try again when it is done", path=folder
+        ) from error
     except OSError as error:
-        raise _closed(folder) from error
+        raise StoreError(f"cannot change {folder}: {explanation(error)}", path=folder) from error
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise
-            raise StoreError(
-                f"{folder} is being changed by another process; try again when it is done",
-                path=folder,
-            ) from error
-        yield
+        yield seal(read_header(folder))
     finally:
         os.close(handle)
 
 
-def replace_state(path: str | Path, contents: Contents) -> int:
-    """Make other contents the database; call it while ``changing``. Tells the new generation."""
+def replace_state(path: str | Path, contents: Contents, *, seen: bool = True) -> int:
+    """Make other contents the database; call it while ``changing``. Tells the new generation.
+
+    If nobody can have ``seen`` a difference, as nothing but the writing is another, that stays.
+    """
     folder = Path(path)
-    old = _read_header(folder)
-    _clear_leftovers(folder, str(old["state"]))
-    header = _write_state(folder, contents, int(old["generation"]) + 1)
-    try:
-        _put_header(folder, header)
-    except BaseException:
-        shutil.rmtree(folder / header["state"], ignore_errors=True)
-        raise
-    _clear_leftovers(folder, header["state"])
+    with _or_as_before(folder) as old:
+        header = _write_state(folder, contents, int(old["generation"]) + seen)
+        put_header(folder, header)
+    return int(header["generation"])
+
+
+def change_state(path: str | Path, changes: Changes, whole: Callable[[], Contents]) -> int:
+    """Change some arrays and domains; call it while ``changing``. Tells the new generation.
+
+    ``whole`` gives all contents, should that be the better way to write them.
+    """
+    folder = Path(path)
+    patches = _patches(folder, changes.arrays)
+    with _or_as_before(folder) as old:
+        state = folder / str(old["state"])
+        if sum(patch.nbytes for patch in patches.values()) > _allowed(state, old):
+            return replace_state(path, whole())
+        arrays = {n: one for n, one in changes.arrays.items() if not isinstance(one, Patch)}
+        fresh = _write_files(state, arrays, changes.domains, f"-{secrets.token_hex(4)}")
+        kept = {n: one for n, one in old["files"].items() if not _is_replaced(one, changes)}
+        header = _header(
+            state,
+            int(old["generation"]) + 1,
+            changes.facts,
+            kept | fresh,
+            _write_waiting(state, changes.waiting),
+            _write_patch(state, patches),
+        )
+        put_header(folder, header)
     return int(header["generation"])
 
 
 def replace_waiting(path: str | Path, waiting: pa.Table) -> None:
     """Change the rows that wait and nothing else; call it while ``changing``."""
     folder = Path(path)
-    header = _read_header(folder)
-    state = folder / str(header["state"])
-    _clear_leftovers(folder, state.name)
-    _clear_waiting(state, header)
-    fresh = {**header, **_write_waiting(state, waiting)}
-    flush(state)
-    _put_header(folder, fresh)
-    _clear_waiting(state, fresh)
+    with _or_as_before(folder) as old:
+        header = {**old, "waiting": _write_waiting(folder / str(old["state"]), waiting)}
+        flush_folder(folder / str(old["state"]))
+        put_header(folder, {**header, "version": version_of(header)})
 
 
 def state_name(path: str | Path) -> str:
     """The state that holds: another one whenever the rows that are answered have changed."""
-    return str(_read_header(Path(path))["state"])
+    header = read_header(Path(path))
+    return f"{header['state']}, {header['generation']}"
+
+
+@contextmanager
+def _or_as_before(folder: Path) -> Iterator[dict[str, Any]]:
+    """Change what the header names; if that fails, nothing is left of the attempt."""
+    old = read_header(folder)
+    try:
+        clear_leftovers(folder, old)
+        yield old
+    except BaseException as error:
+        # by what the header says now: it may have been replaced before something failed
+        now = read_header(folder)
+        clear_leftovers(folder, now)
+        if not isinstance(error, OSError):
+            raise
+        outcome = "is as it was" if now == old else "has changed, and a power cut may undo that"
+        raise StoreError(
+            f"cannot change {folder}: {explanation(error)}; the database {outcome}", path=folder
+        ) from error
 
 
 def _write_state(folder: Path, contents: Contents, generation: int) -> dict[str, Any]:
     """Write arrays and domains into a state of their own; the header that describes them."""
     state = folder / f"state-{secrets.token_hex(8)}"
     state.mkdir(stat.S_IRWXU)
-    files: dict[str, dict[str, Any]] = {}
-    for number, (name, array) in enumerate(contents.arrays.items()):
-        # numbered: a column's name may be none that a file can have
-        file_name = f"array-{number}.npy"
-        with private_file(state / file_name) as file:
-            np.save(file, array, allow_pickle=False)
-        files[file_name] = {"checksum": checksum_of(state / file_name), "array": name}
-    for number, (name, values) in enumerate(contents.domains.items()):
-        file_name = f"domain-{number}.arrow"
-        write_table(state / file_name, pa.table({"value": values}))
-        files[file_name] = {"checksum": checksum_of(state / file_name), "domain": name}
+    files = _write_files(state, contents.arrays, contents.domains, "")
     waiting = _write_waiting(state, contents.waiting)
-    flush(state)
-    return {
+    return _header(state, generation, contents.facts, files, waiting, None)
+
+
+def _header(
+    state: Path,
+    generation: int,
+    facts: dict[str, Any],
+    files: Mapping[str, Any],
+    waiting: dict[str, Any] | None,
+    patch: dict[str, Any] | None,
+) -> dict[str, Any]:
+    flush_folder(state)
+    header = {
         "format": FORMAT,
         "state": state.name,
         "generation": generation,
-        "facts": contents.facts,
+        "facts": facts,
         "files": files,
-        **waiting,
+        "waiting": waiting,
+        **({} if patch is None else {"patch": patch}),
     }
+    return {**header, "version": version_of(header)}
 
 
-def _write_waiting(state: Path, waiting: pa.Table | None) -> dict[str, Any]:
+def _write_files(
+    state: Path, arrays: Mapping[str, NDArray[Any]], domains: Mapping[str, pa.Array], mark: str
+) -> dict[str, dict[str, Any]]:
+    """Write arrays and domains; their files, numbered: a column may have a name that none can."""
+    files: dict[str, dict[str, Any]] = {}
+    for number, (name, array) in enumerate(arrays.items()):
+        file = f"array-{number}{mark}.npy"
+        files[file] = {"checksum": write_array(state / file, array), "array": name}
+    for number, (name, values) in enumerate(domains.items()):
+        file = f"domain-{number}{mark}.arrow"
+        checksum = write_table(state / file, pa.table({"value": values}))
+        files[file] = {"checksum": checksum, "domain": name}
+    return files
+
+
+def _write_waiting(state: Path, waiting: pa.Table | None) -> dict[str, Any] | None:
     """Write the rows that wait into a state; what the header says of them."""
     if not waiting:
-        return {"version": VERSION, "waiting": None}
+        return None
     name = f"waiting-{secrets.token_hex(8)}.arrow"
-    write_table(state / name, waiting)
-    stated = {"file": name, "checksum": checksum_of(state / name)}
-    return {"version": WITH_WAITING, "waiting": stated}
+    return {"file": name, "checksum": write_table(state / name, waiting)}
 
 
-def _put_header(folder: Path, header: dict[str, Any]) -> None:
-    text = json.dumps({**header, "checksum": _seal(header)}, indent=1, ensure_ascii=False)
-    fresh = folder / f".{HEADER}.new"
-    with private_file(fresh) as file:
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(folder / HEADER)
-    flush(folder)
+def _write_patch(state: Path, patches: Mapping[str, Patch]) -> dict[str, Any] | None:
+    """Write patches into a state; what the header says of them."""
+    if not patches:
+        return None
+    name = f"patch-{secrets.token_hex(8)}.npy"
+    checksum = write_patches(state / name, list(patches.values()))
+    return {"file": name, "checksum": checksum, "arrays": list(patches)}
 
 
-def _read_header(folder: Path) -> dict[str, Any]:
-    try:
-        _require_private(folder)
-        header = json.loads((folder / HEADER).read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise StoreError(f"{folder} is not a statistical database", path=folder) from error
-    except NotADirectoryError as error:
-        raise StoreError(f"{folder} is a file, not a statistical database", path=folder) from error
-    except PermissionError as error:
-        raise _closed(folder) from error
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{folder} is damaged: its {HEADER} is not JSON", path=folder) from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise StoreError(f"{folder} is not a statistical database of ours", path=folder)
-    if header.get("version") not in (VERSION, WITH_WAITING):
-        raise StoreError(
-            f"{folder} has format {header.get('version')!r}, this sfumato reads {VERSION} and "
-            f"{WITH_WAITING}; use the version that wrote it, or a newer one",
-            path=folder,
-        )
-    checksum = header.pop("checksum", None)
-    if checksum != _seal(header):
-        raise StoreError(f"{folder} is damaged: its {HEADER} was changed", path=folder)
-    return header
+def _patches(folder: Path, arrays: Mapping[str, NDArray[Any] | Patch]) -> dict[str, Patch]:
+    """The patches of all arrays, those that hold included, unless an array is written anew."""
+    found = dict(_read_patches(folder, read_header(folder)))
+    for name, change in arrays.items():
+        if not isinstance(change, Patch):
+            found.pop(name, None)
+        else:
+            found[name] = change.after(found[name]) if name in found else change
+    return {name: patch for name, patch in found.items() if len(patch.at)}
+
+
+def _read_patches(folder: Path, header: Mapping[str, Any]) -> Mapping[str, Patch]:
+    stated = header.get("patch")
+    if stated is None:
+        return {}
+    path = folder / header["state"] / stated["file"]
+    require_unchanged(path, stated["checksum"], folder)
+    return read_patches(path, stated["arrays"])
+
+
+def _allowed(state: Path, header: Mapping[str, Any]) -> int:
+    """How many bytes patches may have."""
+    size = sum((state / str(name)).stat().st_size for name in header["files"])
+    return max(_LITTLE, size // _SHARE)
+
+
+def _is_replaced(stated: Mapping[str, Any], changes: Changes) -> bool:
+    """Whether a file holds what changes otherwise than by a patch."""
+    if "domain" in stated:
+        return stated["domain"] in changes.domains
+    change = changes.arrays.get(stated["array"])
+    return change is not None and not isinstance(change, Patch)
 
 
 def _mapped(folder: Path, header: Mapping[str, Any]) -> Contents:
     state = folder / header["state"]
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     domains: dict[str, pa.Array] = {}
     for name, stated in header["files"].items():
         require_unchanged(state / name, stated["checksum"], folder)
@@ -241,39 +336,10 @@ def _mapped(folder: Path, header: Mapping[str, Any]) -> Contents:
             arrays[stated["array"]] = np.asarray(mapped)
         else:
             domains[stated["domain"]] = read_table(state / name).column("value").combine_chunks()
+    for name, patch in _read_patches(folder, header).items():
+        patch.put(arrays[name])
     stated = header.get("waiting")  # older stores do not tell
     if stated is None:
         return Contents(header["facts"], arrays, domains)
     require_unchanged(state / stated["file"], stated["checksum"], folder)
     return Contents(header["facts"], arrays, domains, read_table(state / stated["file"]))
-
-
-def _seal(header: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
-
-
-def _require_private(folder: Path) -> None:
-    open_to = stat.S_IMODE(folder.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO)
-    if os.name == "posix" and open_to:
-        raise StoreError(
-            f"{folder} can be opened by others than its owner, and whoever reads it knows "
-            f"everything: chmod 700 {folder}",
-            path=folder,
-        )
-
-
-def _clear_leftovers(folder: Path, state: str) -> None:
-    for found in folder.glob("state-*"):
-        if found.name != state:
-            shutil.rmtree(found, ignore_errors=True)
-
-
-def _clear_waiting(state: Path, header: Mapping[str, Any]) -> None:
-    named = (header.get("waiting") or {}).get("file")
-    for found in state.glob("waiting-*"):
-        if found.name != named:
-            found.unlink(missing_ok=True)
-
-
-def _closed(folder: Path) -> StoreError:
-    return StoreError(f"{folder} cannot be opened: permission denied", path=folder)

@@ -7,7 +7,7 @@ are not kept by row: the segment that a row stands in tells its value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,13 @@ from sfumato.errors import SchemaError
 from sfumato.statdb.bucketization import Bucketization, deal_rows, lay_out, require_cohort
 from sfumato.statdb.first_version import First, plan, require_m, require_m_unique
 from sfumato.statdb.given_version import bucketize
-from sfumato.statdb.index import EVERYBODY, Index, allowed_bitmaps, build_index
+from sfumato.statdb.index import (
+    EVERYBODY,
+    Index,
+    allowed_bitmaps,
+    build_index,
+    places_marked,
+)
 
 _BUCKETS, _INDEX, _CODES = "buckets", "index", "codes"
 
@@ -40,7 +46,13 @@ class Stored:
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return len(self.occupied())
+        return int(np.bitwise_count(self.everybody).sum())
+
+    @property
+    def everybody(self) -> Words:
+        """The bitmap of the places that have a row."""
+        words: Words = self.index.bitmaps[EVERYBODY]
+        return words
 
     @property
     def nbytes(self) -> int:
@@ -74,17 +86,21 @@ class Stored:
 
     def occupied(self) -> Counts:
         """The places that have a row."""
-        return np.flatnonzero(self.flags(self.index.bitmaps[EVERYBODY]))
+        return np.flatnonzero(self.flags(self.everybody))
 
     def sensitive_codes(self) -> Codes:
         """The sensitive code that belongs to every place; -1 between segments."""
         buckets = self.buckets
-        codes = np.full(buckets.n_places, -1, np.int32)
-        for b in range(buckets.n_buckets):
-            for j, value in enumerate(buckets.signature(b)):
-                begin = int(buckets.base[b] + j * buckets.stride[b])
-                codes[begin : begin + int(buckets.stride[b])] = value
-        return codes
+        owner = np.repeat(np.arange(buckets.n_buckets), np.diff(buckets.starts))
+        line = np.arange(len(owner)) - buckets.starts[owner]
+        begin = buckets.base[owner] + line * buckets.stride[owner]
+        # a stretch before the first line, and one after each, may be nobody's
+        lengths = np.empty(2 * len(owner) + 1, np.int64)
+        lengths[1::2] = buckets.stride[owner]
+        lengths[::2] = np.append(begin, buckets.n_places) - np.append(0, begin + lengths[1::2])
+        codes = np.full(len(lengths), -1, np.int32)
+        codes[1::2] = buckets.values
+        return np.repeat(codes, lengths)
 
     def __repr__(self) -> str:
         """Sizes only: this is the secret."""
@@ -121,12 +137,28 @@ def sensitive_of(table: Microdata) -> Attribute:
 
 def indexed(table: Microdata, buckets: Bucketization, rows: Codes) -> Stored:
     """Index a table whose rows stand at these places, -1 where none is."""
-    codes = table.codes[table.schema.sensitive[0]]
     placed = {one.name: _at_places(table.codes[one.name], rows) for one in table.quasi}
-    row_bytes = codes.itemsize + sum(column.itemsize for column in placed.values())
-    allowed = allowed_bitmaps(row_bytes, table.n_rows, len(rows))
-    sizes = [one.size for one in table.quasi]
-    return Stored(buckets, build_index(sizes, list(placed.values()), rows, allowed), placed)
+    sizes = [table.attributes[name].size for name in placed]
+    return with_index(buckets, placed, sizes, table.sensitive[0].size, places_marked(rows))
+
+
+def with_index(
+    buckets: Bucketization,
+    codes: Mapping[str, Ints],
+    sizes: Sequence[int],
+    n_values: int,
+    everybody: Words,
+) -> Stored:
+    """What is stored of codes at places, in domains of these sizes, with an index made for it."""
+    row_bytes = bytes_of(n_values) + sum(column.itemsize for column in codes.values())
+    n_rows = int(np.bitwise_count(everybody).sum())
+    allowed = allowed_bitmaps(row_bytes, n_rows, buckets.n_places)
+    return Stored(buckets, build_index(sizes, list(codes.values()), everybody, allowed), codes)
+
+
+def bytes_of(size: int) -> int:
+    """How many bytes a code of a domain of this size takes."""
+    return int(np.min_scalar_type(-size - 1).itemsize)
 
 
 def _at_places(codes: Ints, rows: Codes) -> Ints:

@@ -8,7 +8,10 @@ SIGMOD 2007, for bucketizations in cohorts. A row that stays keeps its signature
     2. inserted rows join those that wait. When no value has more than 1/m of them, all of them come
        in, in full groups of their own, signatures as in a first version; else all wait. Waiting
        rows are stored, and answered as if they were not there
-    3. cohorts without any row are dropped
+    3. cohorts without any row are dropped, or left empty for others of the same signature
+
+Who stays is not touched: few words of the bitmaps change (edits.py), unless there is no room for
+newcomers, or more room than rows; then all rows are laid out anew (relaying.py).
 
 All come in or none: if only those did that can hide among each other, those left behind would be
 known to have the value that is too frequent. The owner may let all in at once (accept_exposure):
@@ -25,24 +28,30 @@ truth; they become longer with every counterfeit, as a group has values that nob
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.core.arrays import Codes, Counts
+from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError
 from sfumato.statdb.arrivals import alike, coded, columns_of
 from sfumato.statdb.counterfeits import drawn_lists
+from sfumato.statdb.edits import Arrivals, Edits, edited, laid_out_anew, unmark
 from sfumato.statdb.engine import Engine
 from sfumato.statdb.equal_rows import moves
-from sfumato.statdb.growing import codes_in, grown_domains, merged
-from sfumato.statdb.newcomers import lacking, seated_alone, seated_together
-from sfumato.statdb.seats import Seats, count_counterfeits, count_places, laid_out, seats_of
-from sfumato.statdb.stored import indexed
+from sfumato.statdb.growing import codes_in, grown_domains, recoded
+from sfumato.statdb.newcomers import Seating, lacking, seated_alone, seated_together
+from sfumato.statdb.seats import count_counterfeits, count_places
+from sfumato.statdb.store_files import Patch
+from sfumato.statdb.stored import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +74,47 @@ class Update:
     alone: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Change:
-    """The engine after a change, the very same if nobody can see one; and the rows that wait."""
+    """What becomes of an engine, and the rows that wait.
 
-    engine: Engine
+    ``made`` is what is stored afterwards: all of it, or how it differs, or None if nobody can see
+    a change.
+    """
+
+    before: Engine
+    attributes: Mapping[str, Attribute]
+    made: Stored | Edits | None
     waiting: pa.Table
     update: Update
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine after the change, the very same if nobody can see one."""
+        if self.made is None:
+            return self.before
+        stored = self.made
+        if isinstance(stored, Edits):
+            stored = stored.stored(*_sizes(self.before, self.attributes))
+        return replace(self.before, attributes=self.attributes, stored=stored)
+
+    def arrays(self) -> dict[str, NDArray[Any] | Patch] | None:
+        """The stored arrays that change, by name, or how they do; None for all."""
+        if not isinstance(self.made, Edits):
+            return None
+        old, new = self.before.stored.buckets, self.made.buckets
+        found: dict[str, NDArray[Any] | Patch] = {
+            f"buckets.{name}": array
+            for name, array in new._asdict().items()
+            if array is not getattr(old, name)
+        }
+        if not self.made.grown:
+            return found | self.made.patches()
+        whole = self.engine.stored.named()
+        for name, patch in self.made.patches().items():
+            alike = name.startswith("codes.") and name.removeprefix("codes.") not in self.made.grown
+            found[name] = patch if alike else whole[name]
+        return found | {name: one for name, one in whole.items() if name.startswith("index.")}
 
 
 class _Batch(NamedTuple):
@@ -94,8 +137,8 @@ def updated(
     """The engine of the changed table, and who waits."""
     new, old = (alike(engine.schema, engine.attributes, rows) for rows in (inserted, deleted))
     grown_domains(engine, new)  # what could never come in is refused now
-    table, held = engine.table(), coded(engine.schema, engine.attributes, waiting)
-    gone, withdrawn, came = moves(table, held, new, old, randomness)
+    held = coded(engine.schema, engine.attributes, waiting)
+    gone, withdrawn, came = moves(engine, held, new, old, randomness)
     left = _without(held.n_rows, withdrawn)
     batch = _batch(engine, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
     lacks = lacking(batch.values, engine.m)
@@ -103,19 +146,23 @@ def updated(
     eligible = lacks == 0 and len(came) > 0 and not len(withdrawn)
     enters = batch.rows.n_rows > 0 and (accept_exposure or eligible)
     joining = batch if enters else _batch(engine, waiting.slice(0, 0))
-    changed = engine
+    attributes = {**engine.attributes, **grown_domains(engine, joining.rows)}
+    made: Stored | Edits | None = None
     if len(gone) or enters:
-        stay = _without(table.n_rows, gone)
-        changed = _changed(engine, stay, joining, randomness, alone=accept_exposure)
+        made = _made(engine, gone, joining, attributes, randomness, alone=accept_exposure)
     n_waiting = batch.rows.n_rows - joining.rows.n_rows
+    buckets = engine.stored.buckets if made is None else made.buckets
+    n_rows = engine.n_rows - len(gone) + joining.rows.n_rows
     return Change(
-        changed,
+        engine,
+        attributes,
+        made,
         batch.stored.slice(0, n_waiting),
         Update(
             deleted=len(gone),
             inserted=joining.rows.n_rows,
-            rows=changed.n_rows,
-            counterfeits=count_counterfeits(_seats(changed)),
+            rows=n_rows,
+            counterfeits=count_counterfeits(buckets, n_rows),
             waiting=n_waiting,
             lacking=lacks if n_waiting else 0,
             withdrawn=len(withdrawn),
@@ -130,32 +177,65 @@ def _batch(engine: Engine, stored: pa.Table) -> _Batch:
     return _Batch(stored, rows, values.astype(np.int32))
 
 
-def _changed(
-    engine: Engine, stay: Counts, joining: _Batch, randomness: Randomness, *, alone: bool
-) -> Engine:
-    """The engine of the rows that stay and those that join them."""
-    rows = merged(engine, engine.table().take(stay), joining.rows)
-    if not rows.n_rows:
+def _made(
+    engine: Engine,
+    gone: Counts,
+    joining: _Batch,
+    attributes: Mapping[str, Attribute],
+    randomness: Randomness,
+    *,
+    alone: bool,
+) -> Stored | Edits:
+    """What is stored of the rows that stay and those that join them."""
+    if engine.n_rows - len(gone) + joining.rows.n_rows == 0:
         raise DataError(
             "no row would be left, and a database without rows has nobody to hide among; leave "
             "some, or delete the folder"
         )
-    n_values = engine.attributes[engine.sensitive].size
-    before = _seats(engine)
-    seats = before.take(stay)
-    if alone:
+    grown = {
+        name: attributes[name].size
+        for name in engine.schema.quasi
+        if attributes[name] is not engine.attributes[name]
+    }
+    base = _recoded(engine, attributes, grown)
+    came = Arrivals(
+        _seating(engine, gone, joining, randomness, alone=alone),
+        joining.values,
+        {name: codes_in(attributes[name], joining.rows, name) for name in base.codes},
+    )
+    found = edited(base, gone, came, engine.cohort, grown)
+    if found is not None:
+        return found
+    return laid_out_anew(base, gone, came, engine.cohort, *_sizes(engine, attributes))
+
+
+def _seating(
+    engine: Engine, gone: Counts, joining: _Batch, randomness: Randomness, *, alone: bool
+) -> Seating:
+    """Seats for those who join, among those who stay."""
+    buckets, everybody = engine.stored.buckets, engine.stored.everybody.copy()
+    unmark(everybody, gone)
+    if alone or not joining.rows.n_rows:
         # of places, not of rows: which value a leaver had must not show in the lists of others
-        frequencies = count_places(before, n_values)
-        lists = drawn_lists(frequencies, joining.values, engine.m, randomness)
-        seats = seated_alone(seats, joining.values, lists, engine.cohort)
-    elif joining.rows.n_rows:
-        seats = seated_together(seats, joining.values, engine.m, engine.cohort, randomness)
-    stored = indexed(rows, *laid_out(seats, engine.cohort, n_values))
-    return replace(engine, attributes=rows.attributes, stored=stored)
+        lists = drawn_lists(count_places(buckets), joining.values, engine.m, randomness)
+        return seated_alone(buckets, everybody, lists, engine.cohort)
+    return seated_together(buckets, everybody, joining.values, engine.m, engine.cohort, randomness)
 
 
-def _seats(engine: Engine) -> Seats:
-    return seats_of(engine.stored.buckets, engine.stored.occupied())
+def _recoded(
+    engine: Engine, attributes: Mapping[str, Attribute], grown: Mapping[str, int]
+) -> Stored:
+    """What is stored, in the codes of domains that have grown."""
+    codes = {name: engine.stored.codes[name] for name in engine.schema.quasi}
+    for name in grown:
+        codes[name] = recoded(engine.attributes[name], attributes[name], codes[name])
+        codes[name][~engine.stored.flags(engine.stored.everybody)] = 0
+    return replace(engine.stored, codes=codes)
+
+
+def _sizes(engine: Engine, attributes: Mapping[str, Attribute]) -> tuple[int, list[int]]:
+    """The sizes of the domains: of the sensitive attribute, and of the others."""
+    return attributes[engine.sensitive].size, [attributes[q].size for q in engine.schema.quasi]
 
 
 def _without(n_rows: int, gone: Counts) -> Counts:

@@ -37,7 +37,7 @@ def contents(number: int = 1) -> Contents:
 
 def number_of(path: Path) -> tuple[int, int]:
     """The one number that all parts of the store must agree on, and its generation."""
-    held, generation = open_store(path)
+    held, generation, _ = open_store(path)
     numbers = {
         held.facts["number"],
         *held.arrays["a"].tolist(),
@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> Path:
 
 def test_what_goes_in_comes_out(store: Path) -> None:
     assert number_of(store) == (1, 1)
-    held, _ = open_store(store)
+    held = open_store(store).contents
     assert held.domains["x"].to_pylist() == ["one", None]
 
 
@@ -78,7 +78,7 @@ def test_a_store_is_never_replaced(store: Path) -> None:
 
 
 def test_a_new_state_takes_the_place_of_the_old_one(store: Path) -> None:
-    held, _ = open_store(store)
+    held = open_store(store).contents
     with changing(store):
         assert replace_state(store, contents(7)) == 2
     assert number_of(store) == (7, 2)

@@ -82,13 +82,14 @@ def changed(
 
 def homes(engine: Engine) -> dict[Any, tuple[tuple[Any, ...], int]]:
     """The signature, as values, and the cohort of every person."""
-    seats = seats_of(engine.stored.buckets, engine.stored.occupied())
+    buckets = engine.stored.buckets
+    seats = seats_of(buckets, engine.stored.occupied())
     table = engine.table()
     people = table.attributes["person"].decode(table.codes["person"]).to_pylist()
     domain = engine.attributes["s"].values.to_pylist()
     return {
-        person: (tuple(domain[code] for code in seats.signatures[b]), int(k))
-        for person, b, k in zip(people, seats.signature, seats.cohort, strict=True)
+        person: (tuple(domain[code] for code in buckets.signature(b)), int(k))
+        for person, b, k in zip(people, seats.bucket, seats.cohort, strict=True)
     }
 
 
@@ -250,9 +251,10 @@ def test_lists_of_newcomers_do_not_hang_on_who_left(cohort: int | None) -> None:
     for person in together:
         leaver = truth.filter(pc.equal(truth["person"], person))
         after, _ = changed(engine, None, leaver)
-        seats = seats_of(after.stored.buckets, after.stored.occupied())
-        drawn.add(tuple(count_places(seats, 6)))
-        counted.add(tuple(np.bincount(seats.value, minlength=6)))
+        buckets = after.stored.buckets
+        seats = seats_of(buckets, after.stored.occupied())
+        drawn.add(tuple(count_places(buckets)))
+        counted.add(tuple(np.bincount(seats.values(buckets), minlength=6)))
     assert len(drawn) == 1
     assert len(counted) > 1  # the control: by rows, the leaver's value shows
 
