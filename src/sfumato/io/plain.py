@@ -26,6 +26,15 @@ def plain_table(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=pa.schema(fields))
 
 
+def normalized(table: pa.Table, compared: Collection[str], markers: Collection[str]) -> pa.Table:
+    """The rows as whoever reads them compares them, in memory or as a stream.
+
+    Texts of ``compared`` columns are spelled in one way first: a marker may have blanks around it.
+    """
+    spelled = trimmed(plain_table(table), compared)
+    return without_markers(spelled, markers) if markers else spelled
+
+
 def without_markers(table: pa.Table, markers: Collection[str]) -> pa.Table:
     """The same rows, with null where a value reads like one of the markers."""
 
