@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -50,6 +50,7 @@ class Rows:
     counts: HalfWords
     bits: Words | None = None  # see bits.py
     _keys: dict[str, HalfWords] = field(default_factory=dict, repr=False)
+    _pack_of: dict[str, int] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -79,7 +80,8 @@ class Rows:
 
     def asked(self, where: Where) -> bool:
         """Whether some condition is about these attributes."""
-        return any(name in where for name in self.names)
+        known = self._index()
+        return any(name in known for name in where)
 
     def sizes(self) -> Counts:
         """How many rows each group has."""
@@ -146,8 +148,16 @@ class Rows:
             self._keys[name] = codes
         return self._keys[name]
 
+    def _index(self) -> Mapping[str, int]:
+        """The pack of each attribute: a question must not look at all columns of a wide table."""
+        if not self._pack_of:
+            self._pack_of.update({one.name: j for j, pack in enumerate(self.packs) for one in pack})
+        return self._pack_of
+
     def _wanted(self, where: Where) -> _Wanted:
-        found = [(j, marks_of(pack, where)) for j, pack in enumerate(self.packs)]
+        known = self._index()
+        asked = sorted({known[name] for name in where if name in known})
+        found = [(j, marks_of(self.packs[j], where)) for j in asked]
         marks = {j: one for j, one in found if one is not None}
         places = np.zeros(len(self.packs), np.int64)
         lengths = np.array([len(one) for one in marks.values()], np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,10 +137,11 @@ def _encoded(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attrib
 
 def require_columns(found: Sequence[str], schema: Schema) -> None:
     """Raise unless every column of the schema is in the table, once."""
+    times = Counter(found)
     for name, role in schema.roles.items():
-        if found.count(name) > 1:
-            raise DataError(f"the table has {found.count(name)} columns named {name!r}")
-        if name not in found:
+        if times[name] > 1:
+            raise DataError(f"the table has {times[name]} columns named {name!r}")
+        if not times[name]:
             raise SchemaError(f"no column {name!r} ({role}); {_hint(name, found)}", column=name)
 
 

@@ -27,6 +27,8 @@ class Opened:
 
     def __post_init__(self) -> None:
         """Refuse names that stand for two columns: which one is meant cannot be known."""
+        if len(set(self.names)) == len(self.names):
+            return
         for name in self.names:
             if self.names.count(name) > 1:
                 raise DataError(

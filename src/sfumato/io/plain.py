@@ -8,7 +8,7 @@ with a table.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,24 +26,50 @@ def plain_table(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=pa.schema(fields))
 
 
+def normalized(table: pa.Table, compared: Collection[str], markers: Collection[str]) -> pa.Table:
+    """The rows as whoever reads them compares them, in memory or as a stream.
+
+    Texts of ``compared`` columns are spelled in one way first: a marker may have blanks around it.
+    """
+    spelled = trimmed(plain_table(table), compared)
+    return without_markers(spelled, markers) if markers else spelled
+
+
 def without_markers(table: pa.Table, markers: Collection[str]) -> pa.Table:
     """The same rows, with null where a value reads like one of the markers."""
-    for place, field in enumerate(table.schema):
+
+    def clean(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         alike = _as_values(markers, field.type)
-        if len(alike):
-            column = table.column(place)
-            blank = pa.scalar(None, field.type)
-            found = pc.is_in(column, value_set=alike)
-            table = table.set_column(place, field.name, pc.if_else(found, blank, column))
-    return table
+        if not len(alike):
+            return column
+        found = pc.is_in(column, value_set=alike)
+        return pc.if_else(found, pa.scalar(None, field.type), column)
+
+    return _changed(table, clean)
 
 
 def trimmed(table: pa.Table, names: Collection[str]) -> pa.Table:
     """The same rows with the texts of the named columns in one spelling; see core.spelling."""
-    for place, field in enumerate(table.schema):
-        if field.name in names and pa.types.is_string(field.type):
-            table = table.set_column(place, field.name, folded(table.column(place)))
-    return table
+    known = frozenset(names)
+
+    def clean(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+        folds = field.name in known and pa.types.is_string(field.type)
+        return folded(column) if folds else column
+
+    return _changed(table, clean)
+
+
+def _changed(
+    table: pa.Table, clean: Callable[[pa.ChunkedArray, pa.Field], pa.ChunkedArray]
+) -> pa.Table:
+    """All columns at once: putting them into a table one by one takes time by their square."""
+    pairs = list(zip(table.columns, table.schema, strict=True))
+    columns = [clean(column, field) for column, field in pairs]
+    fields = [
+        field if column is kept else pa.field(field.name, column.type)
+        for (kept, field), column in zip(pairs, columns, strict=True)
+    ]
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -17,7 +17,7 @@ from sfumato.io.databases import is_url, open_database
 from sfumato.io.files import as_dataset, open_file
 from sfumato.io.hints import did_you_mean
 from sfumato.io.opened import Opened, reading
-from sfumato.io.plain import plain_table, trimmed, without_markers
+from sfumato.io.plain import normalized, plain_table
 from sfumato.io.sql import open_query
 
 Source = Any  # a path, a database URL, or an object of Arrow, pandas, polars, DuckDB, ...
@@ -151,13 +151,13 @@ def _loaded(
     compared: Sequence[str],
     empty: bool = False,
 ) -> pa.Table:
-    table = trimmed(plain_table(opened.load(columns)), compared)
+    table = normalized(opened.load(columns), compared, missing)
     if table.num_rows == 0 and not empty:
         raise DataError(
             f"{opened.label} has columns but no rows; there is nothing to publish",
             source=opened.label,
         )
-    return without_markers(table, missing) if missing else table
+    return table
 
 
 def _markers(missing: str | Collection[str]) -> Collection[str]:

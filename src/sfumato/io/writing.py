@@ -46,14 +46,15 @@ def write_csv(pieces: pa.Table | Iterable[pa.Table], sink: Sink) -> None:
     nothing.
     """
     tables = [pieces] if isinstance(pieces, pa.Table) else pieces
-    printable = (_printable_table(plain_table(piece)) for piece in tables)
-    first = next(printable)
+    texts = (printable(plain_table(piece)) for piece in tables)
+    first = next(texts)
     with pyarrow.csv.CSVWriter(sink, first.schema) as writer:
-        for piece in chain((first,), printable):
+        for piece in chain((first,), texts):
             writer.write_table(piece)
 
 
-def _printable_table(table: pa.Table) -> pa.Table:
+def printable(table: pa.Table) -> pa.Table:
+    """The table as CSV can hold it, its sets as texts; or a refusal."""
     for field in table.schema:
         _require_printable(field)
     columns = [_printable(column) for column in table.columns]

@@ -120,9 +120,9 @@ class Catalog:
 
     def find(self, name: str, at: Position = None) -> Column:
         """The column of a name; letters' case matters only where it decides between two."""
-        alike = [known for known in self.columns if known.lower() == name.lower()]
-        if name in self.columns or len(alike) == 1:
-            column = self.columns[name if name in self.columns else alike[0]]
+        alike = [name] if name in self.columns else self._alike(name)
+        if len(alike) == 1:
+            column = self.columns[alike[0]]
             if column.refusal is not None:
                 raise QueryRefused(column.refusal, clause=name, position=at)
             return column
@@ -131,6 +131,9 @@ class Catalog:
         there = ", ".join(self.columns)
         hint = f"did you mean {lowered[close[0]]!r}?" if close else f"there are {there}"
         raise QueryRefused(f"no column {name!r}; {hint}", clause=name, position=at)
+
+    def _alike(self, name: str) -> list[str]:
+        return [known for known in self.columns if known.lower() == name.lower()]
 
 
 def declared_order(attribute: Attribute) -> tuple[Any, ...] | None:

@@ -7,7 +7,7 @@ one value of "1" and "1.0".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -21,14 +21,18 @@ from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.io.folders import new_folder
 from sfumato.io.opened import reading
+from sfumato.io.plain import plain_table
 from sfumato.io.set_texts import sets_of
 from sfumato.io.types import from_texts, type_of
 from sfumato.io.writing import write_csv, write_parquet
 from sfumato.releases.manifest import FILE, Manifest
+from sfumato.releases.parts import PIECE
 
 FileFormat: TypeAlias = Literal["parquet", "csv"]
 Pieces: TypeAlias = Iterable[pa.Table]
-PIECE = 65_536  # rows
+_TEXTS = pa.dictionary(pa.int32(), pa.string())
+_ITEMS = 2**20  # of sets, in one piece that is read
+_BLOCK_BYTES = 2**26  # of a CSV file; a line is not longer
 _WRITERS = {"parquet": write_parquet, "csv": write_csv}
 
 
@@ -58,7 +62,7 @@ def write_release(
 class Files:
     """The tables of a release folder, in the types that release.json states.
 
-    With ``kept`` a table is read once and stays, unless it has sets in it, which are long.
+    With ``kept`` a table is read once and stays, unless it has cells in it that may be long.
     """
 
     folder: Path
@@ -69,15 +73,23 @@ class Files:
         """One table."""
         if self.kept is not None and stem in self.kept:
             return self.kept[stem]
-        table = pa.concat_tables(self._read(stem))
+        # as one: a cell that does not fit its type leaves the whole column as it is
+        table = self.typed(stem, pa.concat_tables(self._read(stem)))
         if self.kept is not None:
             self.kept[stem] = table
         return table
 
-    def pieces(self, stem: str) -> Iterator[pa.Table]:
-        """One table, some rows at a time; the first piece may be empty."""
-        if self.kept is None or self._has_sets():
-            yield from self._read(stem)
+    def pieces(self, stem: str, coded: Collection[str] = ()) -> Iterator[pa.Table]:
+        """One table, some rows at a time; the first piece may be empty.
+
+        Where columns are ``coded``, their texts may come as dictionaries: each is then looked at
+        once, however often it is repeated. No column has its stated type before ``typed``.
+        """
+        if coded and (self.kept is None or self._has_long_cells()):
+            yield from self._read(stem, frozenset(coded))
+            return
+        if self.kept is None or self._has_long_cells():
+            yield from (self.typed(stem, piece) for piece in self._read(stem))
             return
         table = self.whole(stem)
         yield table.slice(0, 0)
@@ -89,26 +101,47 @@ class Files:
         found = [self.folder / f"{stem}.{end}" for end in get_args(FileFormat)]
         return [path for path in found if path.is_file()]
 
-    def _has_sets(self) -> bool:
-        return any(kind.startswith("list<") for _, kind in self.manifest.types)
+    def typed(self, stem: str, table: pa.Table) -> pa.Table:
+        """Some rows of a table, decoded, in the types that are stated."""
+        return _typed(plain_table(table), self.manifest, self.paths(stem)[0])
 
-    def _read(self, stem: str) -> Iterator[pa.Table]:
+    def _has_long_cells(self) -> bool:
+        sets = any(kind.startswith("list<") for _, kind in self.manifest.types)
+        return sets or any(column.form == "text" for column in self.manifest.columns)
+
+    def _read(self, stem: str, coded: Collection[str] = ()) -> Iterator[pa.Table]:
         for path in self.paths(stem)[:1]:
             with reading(str(path)):
                 read = _parquet if path.suffix == ".parquet" else _texts
-                yield from (_typed(piece, self.manifest, path) for piece in read(path))
+                yield from read(path, coded)
             return
         raise ReleaseError(f"{self.folder} has no {stem}.parquet or {stem}.csv", path=self.folder)
 
 
-def _parquet(path: Path) -> Iterator[pa.Table]:
+def _parquet(path: Path, coded: Collection[str]) -> Iterator[pa.Table]:
     with pq.ParquetFile(path) as file:
+        leaves = [file.schema.column(place) for place in range(len(file.schema))]
+    texts = [leaf.path for leaf in leaves if leaf.path.partition(".")[0] in coded]
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
         yield file.schema_arrow.empty_table()
         for part in range(file.num_row_groups):
-            if any(map(pa.types.is_list, file.schema_arrow.types)):
-                yield from (pa.table(batch) for batch in file.iter_batches(PIECE, [part]))
+            if texts or any(map(pa.types.is_list, file.schema_arrow.types)):
+                size = _piece_rows(file.metadata.row_group(part))
+                yield from map(_as_table, file.iter_batches(size, [part]))
             else:
                 yield file.read_row_group(part)
+
+
+def _as_table(batch: pa.RecordBatch) -> pa.Table:
+    # not pa.table: there, a column that is kept keeps all others from being let go
+    return pa.Table.from_batches([batch])
+
+
+def _piece_rows(part: pq.RowGroupMetaData) -> int:
+    """How many rows to read at once; those with long sets are few."""
+    items: int = max(part.column(place).num_values for place in range(part.num_columns))
+    rows: int = part.num_rows
+    return max(1, min(PIECE, _ITEMS * rows // max(1, items)))
 
 
 def stem_of(prefix: str, name: str) -> str:
@@ -120,22 +153,21 @@ def stem_of(prefix: str, name: str) -> str:
     return f"{prefix}_{name}"
 
 
-def _texts(path: Path) -> Iterator[pa.Table]:
+def _texts(path: Path, coded: Collection[str]) -> Iterator[pa.Table]:
     """The texts of a file."""
     # an empty line is a row of a table with one column
     parsing = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
-    with pyarrow.csv.open_csv(path, parse_options=parsing) as opened:
-        header = opened.schema.names
-    yield pyarrow.csv.read_csv(
-        path,
-        parse_options=parsing,
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(header, pa.string()),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,  # a null is written as nothing, a text in quotes
-        ),
+    blocks = pyarrow.csv.ReadOptions(block_size=min(_BLOCK_BYTES, max(1, path.stat().st_size)))
+    header = pyarrow.csv.open_csv(path, blocks, parsing).schema.names
+    converting = pyarrow.csv.ConvertOptions(
+        column_types={name: _TEXTS if name in coded else pa.string() for name in header},
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,  # a null is written as nothing, a text in quotes
     )
+    with pyarrow.csv.open_csv(path, blocks, parsing, converting) as opened:
+        yield opened.schema.empty_table()
+        yield from map(_as_table, opened)
 
 
 def _typed(table: pa.Table, manifest: Manifest, path: Path) -> pa.Table:
@@ -144,7 +176,7 @@ def _typed(table: pa.Table, manifest: Manifest, path: Path) -> pa.Table:
     A text in Parquet where something else is stated is a flaw, to be found, and stays.
     """
     if path.suffix == ".parquet":
-        kept = {name for name in table.column_names if _is_text(table.schema, name)}
+        kept = {field.name for field in table.schema if pa.types.is_string(field.type)}
         stated = {name: kind for name, kind in manifest.types if name not in kept}
     else:
         stated = dict(manifest.types)
@@ -153,10 +185,6 @@ def _typed(table: pa.Table, manifest: Manifest, path: Path) -> pa.Table:
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.table(columns, names=table.column_names)
-
-
-def _is_text(fields: pa.Schema, name: str) -> bool:
-    return any(pa.types.is_string(fields.types[at]) for at in fields.get_all_field_indices(name))
 
 
 def _in_type(name: str, column: pa.ChunkedArray, stated: pa.DataType | None) -> pa.ChunkedArray:

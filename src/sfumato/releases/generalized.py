@@ -8,7 +8,7 @@ input. Groups have no number: rows of one group are alike on every quasi-identif
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError
+from sfumato.io.writing import printable
 from sfumato.releases.columns import (
     Columns,
     Labels,
@@ -33,8 +34,9 @@ from sfumato.releases.columns import (
     side_for,
 )
 from sfumato.releases.compact import compact, number_lines
-from sfumato.releases.files import PIECE, FileFormat, Files, Pieces, write_release
+from sfumato.releases.files import FileFormat, Files, Pieces, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.parts import parts_of
 from sfumato.releases.remembering import remembered
 
 STEM = "generalized"
@@ -58,16 +60,19 @@ class GeneralizedTable(Askable):
     def read(cls, files: Files) -> GeneralizedTable:
         """Read the table of a release folder."""
         manifest = files.manifest
-        pieces = files.pieces(STEM)
+        pieces = files.pieces(STEM, coded=manifest.quasi_columns)
         first = next(pieces)
-        shown = [name for name in manifest.quasi_columns if name in first.column_names]
-        groups, group_of_row, rows = compact(chain((first,), pieces), shown)
+        found = set(first.column_names)
+        shown = [name for name in manifest.quasi_columns if name in found]
+        groups, group_of_row, rows = compact(
+            chain((first,), pieces), shown, lambda lines: files.typed(STEM, lines)
+        )
         return cls(groups, group_of_row, rows, manifest)
 
     @property
     def table(self) -> pa.Table:
         """All published columns, one line per person."""
-        return self._slice(0, len(self.group_of_row))
+        return pa.concat_tables(self._pieces())
 
     @remembered
     def write(
@@ -79,15 +84,27 @@ class GeneralizedTable(Askable):
         experiment: bool = False,
     ) -> Path:
         """Write a release folder, whole or not at all; see ``write_release``."""
-        sets = any(pa.types.is_list(kind) for kind in self.groups.schema.types)
-        tables = {STEM: self._pieces() if sets else self.table}
+        # a set is turned into its text once, not in every row
+        shown = replace(self, groups=printable(self.groups)) if format == "csv" else self
         return write_release(
-            path, tables, self.manifest, force=force, format=format, experiment=experiment
+            path,
+            {STEM: shown._pieces()},
+            self.manifest,
+            force=force,
+            format=format,
+            experiment=experiment,
         )
 
+    @property
+    def parts(self) -> list[int]:
+        """The rows of the parts in which the table is written."""
+        return parts_of(self.groups, self.group_of_row)
+
     def _pieces(self) -> Pieces:
-        """The table in parts: sets are repeated in every row, which can make it long."""
-        return (self._slice(low, PIECE) for low in range(0, len(self.group_of_row), PIECE))
+        low = 0
+        for size in self.parts:
+            yield self._slice(low, size)
+            low += size
 
     def _slice(self, low: int, length: int) -> pa.Table:
         lines = pa.array(self.group_of_row[low : low + length])

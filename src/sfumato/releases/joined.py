@@ -11,7 +11,8 @@ columns the SI counts those rows. Releases made by Direct have no SI.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,10 +26,12 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.joined import Matching
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.io.writing import printable
 from sfumato.releases.columns import Columns, Labels, columns_of
 from sfumato.releases.compact import compact
-from sfumato.releases.files import FileFormat, Files, stem_of, write_release
+from sfumato.releases.files import FileFormat, Files, Pieces, stem_of, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.releases.parts import parts_of
 from sfumato.releases.remembering import remembered
 
 STEM, SI_STEM = "joined", "sensitive_groups"
@@ -76,18 +79,33 @@ class JoinRelease(Askable):
         if SENSITIVE_GROUP in dict(manifest.types):
             names.append(SENSITIVE_GROUP)
             sis = {name: files.whole(_stem(name, sensitive)) for name in sensitive or [""]}
-        pieces = list(files.pieces(STEM))
-        shown = [name for name in names if name in pieces[0].column_names]
-        groups, group_of_row, rest = compact(pieces, shown)
-        if rest.num_columns:
+        pieces = files.pieces(STEM, coded=names)
+        first = next(pieces)
+        found = set(first.column_names)
+        shown = [name for name in names if name in found]
+        if len(shown) < len(found):
             # a column that is declared nowhere: left in, so that verify sees it
-            groups, group_of_row, _ = compact(pieces, pieces[0].column_names)
+            shown = first.column_names
+        groups, group_of_row, _ = compact(
+            chain((first,), pieces), shown, lambda lines: files.typed(STEM, lines)
+        )
         return cls(groups, group_of_row, sis, manifest)
 
     @property
     def joined(self) -> pa.Table:
         """The JAT: all lines, those of a group one after another."""
-        return self.groups.take(pa.array(self.group_of_row))
+        return pa.concat_tables(self._pieces())
+
+    @property
+    def parts(self) -> list[int]:
+        """The lines of the parts in which the JAT is written."""
+        return parts_of(self.groups, self.group_of_row)
+
+    def _pieces(self) -> Pieces:
+        low = 0
+        for size in self.parts:
+            yield self.groups.take(pa.array(self.group_of_row[low : low + size]))
+            low += size
 
     @property
     def sensitive_groups(self) -> pa.Table:
@@ -129,7 +147,9 @@ class JoinRelease(Askable):
         experiment: bool = False,
     ) -> Path:
         """Write a release folder, whole or not at all; see ``write_release``."""
-        tables = dict(zip(self.stems, (self.joined, *self.sis.values()), strict=True))
+        # a set is turned into its text once, not in every line
+        shown = replace(self, groups=printable(self.groups)) if format == "csv" else self
+        tables = dict(zip(self.stems, (shown._pieces(), *self.sis.values()), strict=True))
         return write_release(
             path, tables, self.manifest, force=force, format=format, experiment=experiment
         )

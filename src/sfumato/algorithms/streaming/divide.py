@@ -111,7 +111,7 @@ def divide_file(
     memory_limit: int | None = None,
     progress: Stages | None = None,
 ) -> DividedFile:
-    """Divide the rows of a Parquet or CSV file (or of a pattern's files) into l-diverse groups.
+    """Divide the rows of a file (or of a pattern's files) into l-diverse groups.
 
     ``first`` says what the first line of CSV files is, if it is not obvious.
     ``scratch`` is a folder for what does not fit into memory; it is the caller's to remove.

@@ -1,4 +1,4 @@
-"""The rows of Parquet and CSV files, batch by batch, with the values that reading them whole gives.
+"""The rows of files, batch by batch, with the values that reading them whole gives.
 
 A source is opened without reading rows, except that the types of a CSV file are decided on all of
 its texts, which takes a scan. Each scan reads the named columns of all files once; identifiers are
@@ -11,24 +11,22 @@ import glob
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.algorithms.streaming.csv_rows import csv_types, scan_csv
+from sfumato.algorithms.streaming.typed_rows import is_typed, scan_typed, stated_types
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
-from sfumato.core.spelling import folded
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.files import CSV, PARQUET, open_file
 from sfumato.io.opened import reading
-from sfumato.io.plain import plain_table, without_markers
-
-_BATCH_ROWS = 65_536
-_READ_BYTES = 2**20
+from sfumato.io.plain import normalized
 
 Scan = Callable[[Sequence[str]], Iterator[pa.Table]]
 
@@ -41,10 +39,13 @@ class Rows:
     schema: Schema
     types: dict[str, pa.DataType]
     raw: Scan
+    missing: Collection[str] = ()
 
     def scan(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The named columns, some thousand rows at a time."""
-        for table in self.raw(columns):
+        compared = {*self.schema.quasi, *self.schema.sensitive}
+        for raw in self.raw(columns):
+            table = normalized(raw, compared, self.missing)
             clean = [self._clean(name, table.column(name)) for name in columns]
             yield pa.table(clean, schema=self.fields(columns))
 
@@ -70,7 +71,7 @@ class Rows:
         if ordered or not kind.equals(self.types[name]) or pa.types.is_floating(kind):
             # as in memory: strangers to a declared order are refused, and NaN is missing
             return self.encoded(name, column)[1]
-        return folded(column) if pa.types.is_string(kind) else column
+        return column
 
 
 def open_rows(
@@ -79,24 +80,22 @@ def open_rows(
     missing: Collection[str] = (),
     first: FirstLine | None = None,
 ) -> Rows:
-    """A Parquet or CSV file, or all files that a pattern such as ``part-*.parquet`` names."""
+    """A Parquet, Arrow or CSV file, or all that a pattern such as ``part-*.parquet`` names."""
     first = first or FirstLine()
     _require_no_bins(schema)
     files = _files(source)
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
     for file in files:
         require_columns(open_file(file, first=first).names, schema)
-    if all(file.name.lower().endswith(PARQUET) for file in files):
-        raw, kinds = _parquet(files, columns, missing)
+    raw: Scan
+    if all(map(is_typed, files)):
+        raw, kinds = partial(scan_typed, files), stated_types(files, columns)
     elif all(file.name.lower().endswith(CSV) for file in files):
         kinds = csv_types(files, columns, missing, first)
-
-        def raw(wanted: Sequence[str]) -> Iterator[pa.Table]:
-            return scan_csv(files, wanted, kinds, missing, first)
-
+        raw = partial(scan_csv, files, kinds=kinds, missing=missing, first=first)
     else:
         raise DataError(
-            f"{source} cannot be streamed; use Parquet or CSV files, or read it into memory",
+            f"{source} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
             source=str(source),
         )
     coded = {*schema.quasi, *schema.sensitive}
@@ -107,7 +106,7 @@ def open_rows(
         else kind
         for name, kind in kinds.items()
     }
-    return Rows(str(source), schema, types, raw)
+    return Rows(str(source), schema, types, raw, missing)
 
 
 def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:
@@ -169,38 +168,3 @@ def _encode(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attribu
         order=declared.order,
         taxonomy=schema.taxonomies.get(name),
     )
-
-
-def _parquet(
-    files: Sequence[Path], columns: Sequence[str], missing: Collection[str]
-) -> tuple[Scan, dict[str, pa.DataType]]:
-    def scan(wanted: Sequence[str]) -> Iterator[pa.Table]:
-        for file in files:
-            # buffered: a column chunk of a large row group need not fit into memory
-            with (
-                reading(str(file)),
-                pq.ParquetFile(file, buffer_size=_READ_BYTES, pre_buffer=False) as stored,
-            ):
-                for batch in stored.iter_batches(
-                    _BATCH_ROWS, columns=list(wanted), use_threads=False
-                ):
-                    table = plain_table(pa.table(batch).select(list(wanted)))
-                    yield without_markers(table, missing) if missing else table
-
-    kinds = [_parquet_types(file, columns) for file in files]
-    for file, found in zip(files, kinds, strict=True):
-        for name in columns:
-            if found[name] != kinds[0][name]:
-                raise DataError(
-                    f"column {name!r} has type {kinds[0][name]} in {files[0]} and {found[name]} in "
-                    f"{file}; give it one type",
-                    source=str(file),
-                )
-    return scan, kinds[0]
-
-
-def _parquet_types(file: Path, columns: Sequence[str]) -> dict[str, pa.DataType]:
-    with reading(str(file)):
-        fields = pq.read_schema(file)
-    plain = plain_table(pa.schema([fields.field(name) for name in columns]).empty_table())
-    return {name: plain.schema.field(name).type for name in columns}

@@ -26,10 +26,12 @@ from sfumato.core.arrays import Counts
 from sfumato.io.types import type_of, type_text
 from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
-from sfumato.releases.files import PIECE, Files
+from sfumato.releases.files import Files
+from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.joined import JoinRelease
 from sfumato.releases.load import Release
 from sfumato.releases.manifest import FILE, Manifest
+from sfumato.releases.parts import PIECE
 
 _WITH_COUNTS = (AnatomizedTables.kind, JoinRelease.kind)
 _OURS = f"parquet-cpp-arrow version {pa.cpp_version}"
@@ -61,7 +63,8 @@ def other_files(files: Files, release: Release) -> Iterator[str]:
 def _other_order(path: Path, manifest: Manifest) -> Iterator[str]:
     """Columns stand in the order in which their types are stated."""
     found = _header(path)
-    stated = [name for name, _ in manifest.types if name in found]
+    there = set(found)
+    stated = [name for name, _ in manifest.types if name in there]
     if manifest.kind in _WITH_COUNTS:
         stated.sort(key=lambda name: name == COUNT)  # the last one of every table that has it
     if found != stated:
@@ -83,7 +86,7 @@ def _other_parquet(path: Path, files: Files, release: Release) -> Iterator[str]:
         return
     parts = [metadata.row_group(part).num_rows for part in range(metadata.num_row_groups)]
     yield from _other_types(path, release.manifest)
-    yield from _other_parts(path, parts, files)
+    yield from _other_parts(path, parts, files, release)
     if _is_written_again(path, _in_parts(files.pieces(path.stem), parts), metadata.created_by):
         return
     if metadata.created_by == _OURS:
@@ -122,12 +125,15 @@ def _footer(path: Path) -> int:
     return max(0, size - 8 - length)
 
 
-def _other_parts(path: Path, parts: list[int], files: Files) -> Iterator[str]:
-    """Where the rows of a file are divided may depend on nothing but their number; the parts of a
-    streamed release are whole groups.
+def _other_parts(path: Path, parts: list[int], files: Files, release: Release) -> Iterator[str]:
+    """Where the rows of a file are divided may depend on nothing but their number, or, where cells
+    are long, on what they show; the parts of a streamed release are whole groups.
     """
     sizes = (PIECE, ROW_GROUP)
     if any(set(parts[:-1]) <= {size} and 0 < sum(parts[-1:]) <= size for size in sizes):
+        return
+    boxes = isinstance(release, GeneralizedTable | JoinRelease) and release.parts == parts
+    if boxes and path.stem == release.stems[0]:
         return
     streamed = files.manifest.kind == AnatomizedTables.kind and all(parts)
     if streamed and _at_ends_of_groups(files.whole(path.stem), np.cumsum(parts)[:-1]):

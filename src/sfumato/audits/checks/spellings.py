@@ -21,12 +21,13 @@ from sfumato.releases.manifest import Manifest, PublishedColumn
 
 def other_spellings(manifest: Manifest, tables: Sequence[pa.Table]) -> Iterator[str]:
     """Values of quasi-identifiers and sensitive columns that could be spelled otherwise."""
+    found = [(table, frozenset(table.column_names)) for table in tables]
     for column in manifest.columns:
         if column.role == Role.INSENSITIVE:
             continue  # published as it came, whatever it is
         for name in column.columns:
-            for table in tables:
-                if name in table.column_names:
+            for table, names in found:
+                if name in names:
                     yield from _other_values(name, table.column(name))
         if column.role == Role.SENSITIVE:
             yield from _twice(column, tables)

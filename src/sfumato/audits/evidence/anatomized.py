@@ -44,7 +44,7 @@ class Anatomized:
         """Tables that are not as stated, are ordered otherwise, or do not fit together."""
         manifest, qit = self.release.manifest, self.release.qit
         sensitive = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        others = [column.name for column in manifest.columns if column.name not in sensitive]
+        others = [column.name for column in manifest.columns if column.role != Role.SENSITIVE]
         yield from other_columns(qit.column_names, [*others, GROUP], "the QIT")
         yield from other_rows(self.rows, manifest)
         for name in sensitive:

@@ -44,11 +44,12 @@ class Evidence(Protocol):
 
 def other_columns(found: list[str], stated: list[str], where: str) -> Iterator[str]:
     """Columns that are published and not stated, or stated and not published."""
+    declared, published = set(stated), set(found)
     for name in found:
-        if name not in stated:
+        if name not in declared:
             yield f"column {name!r} is published but not declared in {where}"
     for name in stated:
-        if name not in found:
+        if name not in published:
             yield f"column {name!r} is declared but not published in {where}"
 
 

@@ -65,8 +65,9 @@ class JoinedLines:
 
     def _marks(self) -> Iterator[str]:
         """What could set some lines off from others."""
+        found = set(self.release.groups.column_names)
         for column in self.release.manifest.of_role(Role.QUASI):
-            yield from _nulls(column, self.release.groups)
+            yield from _nulls(column, self.release.groups, found)
         if not self.release.groups.num_columns:
             yield "the JAT shows nothing"
         elif np.count_nonzero(np.diff(self._alike)) + 1 > len(self.sizes):
@@ -207,15 +208,15 @@ def _strange_roles(manifest: Manifest) -> Iterator[str]:
             yield f"column {column.name!r} is declared but not published in a release by Direct"
 
 
-def _nulls(column: PublishedColumn, groups: pa.Table) -> Iterator[str]:
+def _nulls(column: PublishedColumn, groups: pa.Table, found: set[str]) -> Iterator[str]:
     """A null where nothing is suppressed: joined rows lack no value."""
     for name in column.columns:
-        if name not in groups.column_names:
+        if name not in found:
             continue
         shown = groups[name].combine_chunks()
         lacking = shown.is_null()
         flags = f"{column.name}_suppressed"
-        if column.form == "cell" and name == column.name and flags in groups.column_names:
+        if column.form == "cell" and name == column.name and flags in found:
             hidden = groups[flags].combine_chunks()
             if pa.types.is_boolean(hidden.type):
                 lacking = pc.not_equal(lacking, hidden.fill_null(False))

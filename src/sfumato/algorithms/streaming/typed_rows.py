@@ -1,0 +1,93 @@
+"""Parquet and Arrow files batch by batch, in the types that they state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from sfumato.errors import DataError
+from sfumato.io.files import ARROW, PARQUET
+from sfumato.io.opened import reading
+from sfumato.io.plain import plain_table
+
+_BATCH_ROWS = 65_536
+_READ_BYTES = 2**20
+_FILE = b"ARROW1"  # what a file starts with; a stream does not
+
+
+def is_typed(file: Path) -> bool:
+    """Whether this is the name of a file that states types."""
+    return file.name.lower().endswith((*PARQUET, *ARROW))
+
+
+def scan_typed(files: Sequence[Path], wanted: Sequence[str]) -> Iterator[pa.Table]:
+    """The rows of all files, one after the other."""
+    for file in files:
+        scan = _parquet if file.name.lower().endswith(PARQUET) else _arrow
+        with reading(str(file)):
+            yield from scan(file, wanted)
+
+
+def stated_types(files: Sequence[Path], columns: Sequence[str]) -> dict[str, pa.DataType]:
+    """The type of each column, one and the same in all files."""
+    kinds = [_types(file, columns) for file in files]
+    for file, found in zip(files, kinds, strict=True):
+        for name in columns:
+            if found[name] != kinds[0][name]:
+                raise DataError(
+                    f"column {name!r} has type {kinds[0][name]} in {files[0]} and {found[name]} in "
+                    f"{file}; give it one type",
+                    source=str(file),
+                )
+    return kinds[0]
+
+
+def _types(file: Path, columns: Sequence[str]) -> dict[str, pa.DataType]:
+    with reading(str(file)):
+        fields = _fields(file)
+    plain = plain_table(pa.schema([fields.field(name) for name in columns]).empty_table())
+    return {name: plain.schema.field(name).type for name in columns}
+
+
+def _fields(file: Path) -> pa.Schema:
+    if file.name.lower().endswith(PARQUET):
+        return pq.read_schema(file)
+    with _opened(file) as reader:
+        return reader.schema
+
+
+def _parquet(file: Path, wanted: Sequence[str]) -> Iterator[pa.Table]:
+    # buffered: a column chunk of a large row group need not fit into memory
+    with pq.ParquetFile(file, buffer_size=_READ_BYTES, pre_buffer=False) as stored:
+        for batch in stored.iter_batches(_BATCH_ROWS, columns=list(wanted), use_threads=False):
+            yield pa.Table.from_batches([batch]).select(list(wanted))
+
+
+def _arrow(file: Path, wanted: Sequence[str]) -> Iterator[pa.Table]:
+    names = _fields(file).names
+    with _opened(file, [names.index(name) for name in wanted]) as reader:
+        stored = isinstance(reader, pyarrow.ipc.RecordBatchFileReader)
+        batches = map(reader.get_batch, range(reader.num_record_batches)) if stored else reader
+        for batch in batches:
+            # what is mapped is not checked otherwise, and offsets may point anywhere
+            batch.validate(full=True)
+            for low in range(0, batch.num_rows, _BATCH_ROWS):
+                part = pa.Table.from_batches([batch.slice(low, _BATCH_ROWS)])
+                yield part.select(list(wanted))
+
+
+@contextmanager
+def _opened(file: Path, places: list[int] | None = None) -> Iterator[Any]:
+    """A reader of some columns. The file is mapped: one batch may be all of it."""
+    options = pyarrow.ipc.IpcReadOptions(included_fields=places, use_threads=False)
+    with file.open("rb") as head:
+        stored = head.read(len(_FILE)) == _FILE
+    opener = pyarrow.ipc.open_file if stored else pyarrow.ipc.open_stream
+    with pa.memory_map(str(file)) as mapped, opener(mapped, options=options) as reader:
+        yield reader
