@@ -452,3 +452,26 @@ def test_version_and_help(place: Path) -> None:
     for command in ("inspect", "publish", "verify", "demo", "reproduce"):
         assert command in helped
         assert sfumato(place, command, "--help").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "method", ["local", "full-domain", "subtree", "sibling", "single-dimensional"]
+)
+@pytest.mark.parametrize(("given", "stated"), [("7.5", 7.5), ("none", None)])
+def test_every_search_takes_a_time_limit(
+    place: Path, method: str, given: str, stated: float | None
+) -> None:
+    done = publish(place, "--k", "5", "--method", method, "--time-limit", given)
+    assert done.returncode == 0, done.stderr
+    assert "cut short" in done.stdout
+    release = json.loads((place / "out" / "release.json").read_text())
+    assert release["algorithm"]["time_limit"] == stated
+
+
+def test_a_time_limit_is_for_searches(place: Path) -> None:
+    refused(publish(place, "--k", "5", "--time-limit", "3"), place, "--time-limit", "sibling")
+    done = publish(place, "--k", "5", "--method", "local", "--time-limit", "-3")
+    refused(done, place, "time_limit", "-3")
+    done = publish(place, "--k", "5", "--method", "local", "--time-limit", "soon")
+    assert done.returncode == 2
+    assert "soon" in done.stderr

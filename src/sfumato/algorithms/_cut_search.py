@@ -25,21 +25,25 @@ its bound still counts when the look is broken off.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, cycle, product
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.algorithms._deadline import OutOfTime
 from sfumato.algorithms._single_grid import IN, OPEN, OUT, Crowd, Marks, View, number_cells
-from sfumato.algorithms._single_kernel import FORBIDDEN, Strip, best_ways
-from sfumato.algorithms._single_weigh import OutOfTime
+from sfumato.algorithms._single_kernel import FORBIDDEN
+from sfumato.algorithms._single_ways import best_way, best_ways, costs_of
+from sfumato.algorithms._single_weigh import Weigh
 from sfumato.algorithms.base import Progress
 from sfumato.core.arrays import Counts
 
-Weigh: TypeAlias = Callable[[Strip], Counts]
+_LONG = 256  # boundaries; to look at all intervals between more of them takes a while
+_COARSE = 32  # parts into which the values of a long attribute are divided at first
+_FINER = 4  # times as many in the next try
 _POLISHED = 16  # of so many nodes, one is also completed to a grid of its own
 
 
@@ -51,11 +55,14 @@ class Grid(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The cheapest grid found, what no grid can go below, and how many nodes were looked at."""
+    """The cheapest grid found, what no grid can go below, how many nodes were looked at, and
+    whether time was up before the search was over.
+    """
 
     grid: Grid
     bound: int
     visited: int
+    cut_short: bool
 
 
 class Sight(NamedTuple):
@@ -88,7 +95,7 @@ def search(crowd: Crowd, weigh: Weigh, most: float, progress: Progress) -> Outco
     found = Cheapest(grid_of(crowd, crowd.marks(OUT)))
     numbers = count()
     heap = [(0, next(numbers), crowd.marks(OPEN))]
-    visited = 0
+    visited, cut_short = 0, False
     try:
         first_grid(crowd, weigh, found)
         while heap and heap[0][0] < found.grid.cost and visited < most:
@@ -105,9 +112,9 @@ def search(crowd: Crowd, weigh: Weigh, most: float, progress: Progress) -> Outco
                 if max(bound, least) < found.grid.cost:
                     heapq.heappush(heap, (max(bound, least), next(numbers), child))
     except OutOfTime:
-        pass
+        cut_short = True
     cost = found.grid.cost
-    return Outcome(found.grid, min(heap[0][0], cost) if heap else cost, visited)
+    return Outcome(found.grid, min(heap[0][0], cost) if heap else cost, visited, cut_short)
 
 
 def grid_of(crowd: Crowd, marks: Marks) -> Grid:
@@ -120,10 +127,12 @@ def grid_of(crowd: Crowd, marks: Marks) -> Grid:
 def first_grid(crowd: Crowd, weigh: Weigh, found: Cheapest) -> None:
     """Good grids to begin with: some local optima, and what becomes of the best of them.
 
-    Should there be no time for them, cuts of the attributes with the fewest values come first.
+    Should there be no time for them, a few cuts of every attribute come first, and then those of
+    the attributes with the fewest values.
     """
     axes, uncut, hasty = range(len(crowd.slices)), crowd.marks(OUT), Cheapest(found.grid)
     try:
+        _coarse_grids(crowd, weigh, hasty)
         polished(crowd, weigh, uncut, sorted(axes, key=partial(_length, crowd)), hasty)
         polished(crowd, weigh, _greedy(crowd, weigh, found), [*axes], found)
         for axis in axes:
@@ -134,26 +143,51 @@ def first_grid(crowd: Crowd, weigh: Weigh, found: Cheapest) -> None:
     redone(crowd, weigh, found.grid, found)
 
 
+def _coarse_grids(crowd: Crowd, weigh: Weigh, hasty: Cheapest) -> None:
+    """Grids of some cuts only, then of more, where an attribute has too many for one look.
+
+    One look at an attribute alone costs little, so it is given more cuts than all together.
+    """
+    axes = range(len(crowd.slices))
+    longest = max(axes, key=partial(_length, crowd))
+    parts = _COARSE
+    while _length(crowd, longest) > max(_LONG, parts):
+        alone = crowd.merged(crowd.every(_FINER * parts))
+        hasty.offer(_recut(alone, weigh, Grid(hasty.grid.cost, alone.marks(OUT)), longest))
+        some = crowd.merged(crowd.every(parts))
+        for marks in (some.marks(OUT), hasty.grid.marks):
+            if (marks[some.marks(OPEN) == OUT] == OUT).all():
+                polished(some, weigh, marks, [*axes], hasty)
+        parts *= _FINER
+
+
 def polished(
     crowd: Crowd, weigh: Weigh, marks: Marks, order: Sequence[int], found: Cheapest
 ) -> Grid:
     """The best cuts of one attribute after another, given the others', until none gets better."""
-    anything = crowd.marks(OPEN)
-    cost, idle = FORBIDDEN, 0
+    best, idle = Grid(FORBIDDEN, marks), 0
     for axis in cycle(order):
-        part = crowd.slices[axis]
-        trial = marks.copy()
-        trial[part] = anything[part]
-        through, _, on_way = best_ways(weigh(View.through(crowd, trial).strip(axis)))
+        tried = _recut(crowd, weigh, best, axis)
         idle += 1
-        if through[0] < cost:
-            cost, idle = int(through[0]), 0
-            marks = trial
-            marks[part][marks[part] > OUT] = np.where(on_way, IN, OUT)
-            found.offer(Grid(cost, marks))
+        if tried.cost < best.cost:
+            best, idle = tried, 0
+            found.offer(best)
         if idle == len(order):
             break
-    return Grid(cost, marks)
+    return best
+
+
+def _recut(crowd: Crowd, weigh: Weigh, grid: Grid, axis: int) -> Grid:
+    """The grid with the best cuts of one attribute, given those of all others, if it costs less.
+
+    A way of the same cost or less uses no interval that costs more, so these are not weighed.
+    """
+    part = crowd.slices[axis]
+    marks = grid.marks.copy()
+    marks[part] = crowd.marks(OPEN)[part]
+    way = best_way(weigh(View.through(crowd, marks).strip(axis), grid.cost))
+    marks[part][marks[part] > OUT] = np.where(way.boundaries, IN, OUT)
+    return Grid(way.cost, marks)
 
 
 def redone(crowd: Crowd, weigh: Weigh, grid: Grid, found: Cheapest) -> None:
@@ -181,7 +215,7 @@ def _retries(crowd: Crowd, grid: Grid) -> Iterator[tuple[Marks, list[int]]]:
 def narrowed(crowd: Crowd, weigh: Weigh, marks: Marks, limit: int) -> Sight | None:
     """The node with every cut decided that grids cheaper than the limit decide alike, or None."""
     while True:
-        sight = _seen(crowd, weigh, marks)
+        sight = _seen(crowd, weigh, marks, limit)
         if sight.bound >= limit:
             return None
         useless = (marks == OPEN) & (sight.through >= limit)
@@ -191,8 +225,11 @@ def narrowed(crowd: Crowd, weigh: Weigh, marks: Marks, limit: int) -> Sight | No
         marks = np.where(useless, OUT, np.where(needed, IN, marks))
 
 
-def _seen(crowd: Crowd, weigh: Weigh, marks: Marks) -> Sight:
-    """Look at a node along every attribute that has open cuts; if none has, one look is exact."""
+def _seen(crowd: Crowd, weigh: Weigh, marks: Marks, limit: int) -> Sight:
+    """Look at a node along every attribute that has open cuts; if none has, one look is exact.
+
+    What costs more than the limit need not be known.
+    """
     view = View.through(crowd, marks)
     best = np.where(marks == IN, IN, OUT)
     through, around = np.zeros((2, len(marks)), np.int64)
@@ -200,7 +237,7 @@ def _seen(crowd: Crowd, weigh: Weigh, marks: Marks) -> Sight:
     for axis in _open_axes(crowd, marks) or [0]:
         part = crowd.slices[axis]
         kept = part.start + np.flatnonzero(marks[part])
-        through[kept], around[kept], on_way = best_ways(weigh(view.strip(axis)))
+        through[kept], around[kept], on_way = best_ways(weigh(view.strip(axis), limit))
         best[kept[on_way]] = IN
         bound = max(bound, int(through[part.start]))
     return Sight(bound, marks, through, around, best)
@@ -288,13 +325,14 @@ def _gains(crowd: Crowd, weigh: Weigh, marks: Marks, axis: int) -> Counts:
     part = crowd.slices[axis]
     alone = np.where(marks == IN, IN, OUT)
     alone[part] = marks[part]
-    costs = weigh(View.through(crowd, alone).strip(axis))
+    intervals = weigh(View.through(crowd, alone).strip(axis), FORBIDDEN)
     kept = np.flatnonzero(marks[part])
     certain = np.flatnonzero(marks[part][kept] == IN)
-    place = np.arange(len(kept))
-    left = certain[np.searchsorted(certain, place) - 1]
-    right = certain[np.minimum(np.searchsorted(certain, place, "right"), len(certain) - 1)]
-    after = costs[left, place] + costs[place, right]
+    open_ = np.flatnonzero(marks[part][kept] == OPEN)
+    left = certain[np.searchsorted(certain, open_) - 1]
+    right = certain[np.searchsorted(certain, open_)]
+    starts, ends = np.concatenate([left, open_, left]), np.concatenate([open_, right, right])
+    before, after, whole = costs_of(intervals, starts, ends).reshape(3, -1)
     gains = np.full(part.stop - part.start, -1, np.int64)
-    gains[kept] = np.where(after < FORBIDDEN, costs[left, right] - after, -1)
+    gains[kept[open_]] = np.where(before + after < FORBIDDEN, whole - before - after, -1)
     return gains

@@ -8,19 +8,17 @@ children of the root, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.algorithms._recoding import Recoding, flat, labelled, numbered, top_level
-from sfumato.core.arrays import Codes, Flags
+from sfumato.core.arrays import Codes, Flags, Floats
 from sfumato.core.attribute import Attribute
 from sfumato.core.boxes import ValueSets
 from sfumato.core.taxonomy import Taxonomy
-
-Step: TypeAlias = tuple[Hashable, "Cut"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,27 +77,66 @@ class Cut:
         return self.paths[depths, np.arange(len(depths))]
 
 
-class Scheme(NamedTuple):
-    """How cuts become finer, and what is shown of them."""
+class Options(NamedTuple):
+    """The steps that a node offers, the best of which comes first among equals.
 
-    steps: Callable[[Cut, Flags], Iterator[Step]]
+    ``gains[i]`` is the certainty that step ``names[i]`` wins, times the number of rows.
+    """
+
+    names: Codes
+    gains: Floats
+
+
+class Scheme(NamedTuple):
+    """How cuts become finer, and what is shown of them.
+
+    ``options`` tells the steps of one node, given how many rows have each code; ``taken`` the codes
+    that a step shows one step further down.
+    """
+
+    options: Callable[[Cut, int, Floats], Options]
+    taken: Callable[[Cut, int, int], Flags]
     recoding: Callable[[Cut], Recoding]
 
 
-def subtree_steps(cut: Cut, present: Flags) -> Iterator[Step]:
-    """Nodes above values that are ``present``, each replaced by its children."""
-    shown, below = cut.shown, cut.below
-    for node in np.unique(shown[present & (shown != below)]).tolist():
-        yield node, cut.deeper(shown == node)
+def open_nodes(cut: Cut, counts: Floats) -> Codes:
+    """The nodes above values that occur."""
+    shown = cut.shown
+    nodes: Codes = np.unique(shown[(counts > 0) & (shown != cut.below)])
+    return nodes
 
 
-def sibling_steps(cut: Cut, present: Flags) -> Iterator[Step]:
-    """Children of such nodes, each taken out alone; those that nobody has stay with the node."""
-    shown, below = cut.shown, cut.below
-    open_ = present & (shown != below)
-    pairs = np.unique(np.stack([shown[open_], below[open_]], axis=1), axis=0)
-    for node, child in pairs.tolist():
-        yield (node, child), cut.deeper((shown == node) & (below == child))
+def _subtree_options(cut: Cut, node: int, counts: Floats) -> Options:
+    """The one step of a node: all its children instead."""
+    now = subtree_recoding(cut).penalties
+    then = subtree_recoding(cut.deeper(_whole_node(cut, node, 0))).penalties
+    return Options(np.zeros(1, np.int32), np.array([float(counts @ (now - then))]))
+
+
+def _whole_node(cut: Cut, node: int, _: int) -> Flags:
+    codes: Flags = cut.shown == node
+    return codes
+
+
+def _sibling_options(cut: Cut, node: int, counts: Floats) -> Options:
+    """The children of a node, each taken out alone; those that nobody has stay with the node.
+
+    A set of m values costs m - 1 for each of its rows. So if a child has x of the node's m values,
+    its rows win m - x by leaving, and those that stay x. Whole numbers, which nothing rounds: of
+    equal steps the first one is best.
+    """
+    codes = np.flatnonzero(cut.shown == node)
+    names, child = np.unique(cut.below[codes], return_inverse=True)
+    rows = np.bincount(child, weights=counts[codes])
+    values = np.bincount(child)
+    wins = rows * (len(codes) - values) + (rows.sum() - rows) * values
+    here = rows > 0
+    return Options(names[here], wins[here] / max(1, cut.attribute.size - 1))
+
+
+def _one_child(cut: Cut, node: int, child: int) -> Flags:
+    codes: Flags = (cut.shown == node) & (cut.below == child)
+    return codes
 
 
 def subtree_recoding(cut: Cut) -> Recoding:
@@ -119,8 +156,8 @@ def sibling_recoding(cut: Cut) -> Recoding:
     return Recoding.of(ValueSets(cut.attribute, starts, codes), classes)
 
 
-SUBTREE = Scheme(subtree_steps, subtree_recoding)
-SIBLING = Scheme(sibling_steps, sibling_recoding)
+SUBTREE = Scheme(_subtree_options, _whole_node, subtree_recoding)
+SIBLING = Scheme(_sibling_options, _one_child, sibling_recoding)
 
 
 def _paths(taxonomy: Taxonomy) -> Codes:

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.algorithms._recoding import Recoding
+from sfumato.algorithms._recoding_kernel import classes_of, leaves_too_few, total_penalties
 from sfumato.core._kernels import number_rows, rows_by_group
 from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.core.compiled import announce
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.models.requirements import Requirement
+
+Entry = TypeVar("Entry", np.int32, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,10 +57,17 @@ class FrequencySet:
 
     def rolled_up(self, recodings: Sequence[Recoding]) -> FrequencySet:
         """The groups after a coarser recoding."""
-        groups, first = recoded_groups(self.codes, recodings)
-        weights = np.bincount(groups, weights=self.weights).astype(np.int64)
+        return self.merged(*recoded_groups(self.codes, recodings))
+
+    def merged(self, groups: Codes, first: Codes) -> FrequencySet:
+        """Groups taken together: into which each goes, and the first that goes there."""
+        weights = self.sizes(groups)
         seen = {name: _merged(found, groups, len(first)) for name, found in self.seen.items()}
         return FrequencySet(self.codes[first], weights, seen)
+
+    def sizes(self, groups: Codes) -> Counts:
+        """How many rows groups have that are taken together."""
+        return np.bincount(groups, weights=self.weights).astype(np.int64)
 
     def kept(self, keep: Flags) -> FrequencySet:
         """Some of the groups, as if they were the whole table."""
@@ -72,17 +85,33 @@ class FrequencySet:
         return verdict
 
 
+def compile_first() -> None:
+    """Look at one vector, so that the compiler's time is nobody's search time."""
+    announce(classes_of)
+    one, flags = np.zeros(1, np.int32), np.zeros(1, np.bool_)
+    codes, starts, sizes = np.zeros((1, 1), np.int32), np.zeros(1, np.int64), np.ones(1, np.int64)
+    number_rows(classes_of(codes, starts, starts, one), sizes)
+    rows_by_group(one, 1)
+    total_penalties(codes, starts, np.zeros(1))
+    leaves_too_few(one, sizes, one, sizes, flags, 1)
+
+
 def recoded_groups(codes: Codes, recodings: Sequence[Recoding]) -> tuple[Codes, Codes]:
     """The group of every vector once it is recoded, and the first vector of every group."""
     telling = [(j, each) for j, each in enumerate(recodings) if each.n_classes > 1]
     if not telling:
         return np.zeros(len(codes), np.int32), np.zeros(1, np.int32)
-    classes = np.empty((len(codes), len(telling)), np.int32)
-    for at, (j, each) in enumerate(telling):
-        classes[:, at] = each.classes[codes[:, j]]
+    columns = np.array([j for j, _ in telling], np.int64)
     sizes = np.array([each.n_classes for _, each in telling], np.int64)
-    groups, first, _ = number_rows(classes, sizes)
+    starts, table = laid_out([each.classes for _, each in telling])
+    groups, first, _ = number_rows(classes_of(codes, columns, starts, table), sizes)
     return groups, first
+
+
+def laid_out(parts: Sequence[NDArray[Entry]]) -> tuple[Counts, NDArray[Entry]]:
+    """Arrays one after another, and where each begins."""
+    starts = np.cumsum([0, *map(len, parts)])[:-1]
+    return starts, np.concatenate(parts)
 
 
 def _merged(found: Histograms, into: Codes, n_groups: int) -> Histograms:

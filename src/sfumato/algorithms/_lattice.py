@@ -14,7 +14,8 @@ dooms whatever agrees with it on the subset. In the lattice such a vector is one
 this is step 4's pruning, and paths to the top end at such vectors.
 
 Cost: a few frequency sets per doomed region of the lattice. Nothing is assumed about the model: one
-for which nothing is doomed is searched exhaustively, up to the bound in step 2.
+for which nothing is doomed is searched exhaustively, up to the bound in step 2. Out of time, the
+best vector so far stands, with the cheapest that any other could still be.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from functools import reduce
 
 import numpy as np
 
+from sfumato.algorithms._deadline import Deadline, OutOfTime
 from sfumato.algorithms._levels import LevelJudge, Levels
 from sfumato.algorithms.base import Progress
 from sfumato.core.arrays import Floats
@@ -36,7 +38,9 @@ class Lattice:
     ``relaxed`` search is content with vectors that need not fail, and counts no rows left out.
     """
 
-    def __init__(self, judge: LevelJudge, low: Levels, *, relaxed: bool = False) -> None:
+    def __init__(
+        self, judge: LevelJudge, low: Levels, deadline: Deadline, *, relaxed: bool = False
+    ) -> None:
         costs = [each[start:] for each, start in zip(judge.level_costs(), low, strict=True)]
         self._judge = judge
         self._low = np.array(low)
@@ -47,22 +51,36 @@ class Lattice:
         self._level_costs: Floats = reduce(np.add.outer, (costs[j] for j in self._free)) + fixed
         self._shown = self._level_costs * (judge.judge.cost == "ncp")
         self._excess = np.zeros(self._shown.shape)
+        self._deadline = deadline
         self.best: Levels = judge.top
         self.cost = np.inf
+        self.bound = np.inf
+        self.finished = False
 
     def search(self, hear: Progress) -> None:
         """Find the best vector; ``hear`` is told the share of them that are settled."""
         shown, excess = self._shown.ravel(), self._excess.ravel()
-        self._look(tuple(size - 1 for size in self._shown.shape))
         order = np.argsort(self._level_costs, axis=None, kind="stable")
-        for n, at in enumerate(order):
-            if shown[at] + excess[at] >= self.cost:
-                continue
-            hear(n / len(order))
-            place = tuple(map(int, np.unravel_index(at, self._shown.shape)))
-            self._look(place)
-            if excess[at] >= self.cost:
-                self._climb(place)
+        self._look(tuple(size - 1 for size in self._shown.shape))
+        settled = 0
+        try:
+            for at in order:
+                if shown[at] + excess[at] < self.cost:
+                    hear(settled / len(order))
+                    self._settle(tuple(map(int, np.unravel_index(at, self._shown.shape))))
+                settled += 1
+        except OutOfTime:
+            pass
+        self.finished = settled == len(order)
+        left = order[settled:]
+        self.bound = min(self.cost, float((shown + excess)[left].min(initial=np.inf)))
+
+    def _settle(self, place: Levels) -> None:
+        """Look at a vector, and at those above if it is doomed."""
+        self._deadline.check()
+        self._look(place)
+        if self._excess[place] >= self.cost:
+            self._climb(place)
 
     def _look(self, place: Levels) -> None:
         """Look at the vector at a place, and note what follows for those above and below."""
@@ -90,6 +108,7 @@ class Lattice:
         while high - low > 1:
             middle = (low + high) // 2
             if self._excess[path[middle]] < self.cost:
+                self._deadline.check()
                 self._look(path[middle])
             if self._excess[path[middle]] >= self.cost:
                 low = middle

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sfumato.algorithms._frequency_sets import FrequencySet
+from sfumato.algorithms._frequency_sets import FrequencySet, recoded_groups
 from sfumato.algorithms._recoding import Recoding
 from sfumato.algorithms._recoding_judge import Judge, Verdict
 from sfumato.core.arrays import Codes, Floats
@@ -52,12 +52,28 @@ class LevelJudge:
         self.visited += 1
         if self._qids:
             return self._separately(levels)
-        return self.judge.verdict(self.groups(levels), self.recodings(levels))
+        return self._verdict(levels)
 
     def groups(self, levels: Levels) -> FrequencySet:
         """The groups at these levels; the set is kept if it is much smaller than its source."""
         source = self._source(levels)
-        found = source.rolled_up(self.recodings(levels))
+        return self._merged(levels, source, *recoded_groups(source.codes, self.recodings(levels)))
+
+    def _verdict(self, levels: Levels) -> Verdict:
+        """The verdict by sizes alone where they say no: most level vectors end here."""
+        source, recodings = self._source(levels), self.recodings(levels)
+        groups, first = recoded_groups(source.codes, recodings)
+        adds_up = self.judge.cost == "ncp"  # then what a doomed vector shows tells nothing new
+        if adds_up and self.judge.too_small(source.sizes(groups)):
+            if 2 * len(first) <= len(source):
+                self._merged(levels, source, groups, first)
+            return Verdict.no()
+        return self.judge.verdict(self._merged(levels, source, groups, first), recodings)
+
+    def _merged(
+        self, levels: Levels, source: FrequencySet, groups: Codes, first: Codes
+    ) -> FrequencySet:
+        found = source.merged(groups, first)
         if 2 * len(found) <= len(source):
             self._keep(levels, found)
         return found
@@ -79,9 +95,9 @@ class LevelJudge:
         parts = []
         for qid in self._qids:
             known = tuple(np.where(qid, levels, self.top).tolist())
-            parts.append(self.judge.verdict(self.groups(known), self.recodings(known)))
+            parts.append(self._verdict(known))
         if any(part.doomed for part in parts):
-            return Verdict(np.inf, 0.0, np.inf, allowed=False)
+            return Verdict.no()
         base = self.judge.base(self.groups(levels), self.recodings(levels))
         return Verdict(base, base, 0.0, allowed=all(part.allowed for part in parts))
 

@@ -2,7 +2,8 @@
 
 Rows that are alike on the chosen levels have equal sums of random words, one word per class of each
 attribute and level. Two different rows with equal sums would come into one group: harmless, for a
-group is judged by what it holds, and it is as unlikely as 2**-64.
+group is judged by what it holds, and it is as unlikely as 2**-64. Sums make it cheap to go from one
+level vector to the next: only attributes whose level changes are looked at.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from sfumato.models._rules import passes_rules
 
 
 class Field(NamedTuple):
-    """The points (see points.Points), and the words of every attribute, level and code."""
+    """The points (see points.Points), and the words of every attribute, level and code.
+
+    Codes stand attribute after attribute, as one attribute is read at a time.
+    """
 
     codes: Codes
     weights: Counts
@@ -40,6 +44,7 @@ class Bench(NamedTuple):
     numbers: Codes
     following: Codes
     class_of: Codes
+    sums: Words
     histogram: Counts
     scratch: Counts
 
@@ -56,9 +61,35 @@ def new_bench(n_points: int, n_values: int) -> Bench:
         numbers=np.zeros(n_points, np.int32),
         following=np.zeros(n_points, np.int32),
         class_of=np.zeros(n_points, np.int32),
+        sums=np.zeros(n_points, np.uint64),
         histogram=np.zeros(n_values, np.int64),
         scratch=np.zeros(n_values + 1, np.int64),
     )
+
+
+@kernel
+def add_words(field: Field, sums: Words, levels: Counts) -> None:
+    """Add up the words of all points on these levels; the sums were 0."""
+    for j in range(levels.size):
+        words = field.words[field.offsets[j, levels[j]] :]
+        for p in range(sums.size):
+            sums[p] += words[field.codes[j, p]]
+
+
+@kernel
+def change_levels(
+    field: Field, sums: Words, alive: Codes, n_alive: int, before: Counts, levels: Counts
+) -> None:
+    """Bring the sums of the points without a group from one level vector to another."""
+    for j in range(levels.size):
+        if before[j] == levels[j]:
+            continue
+        old = field.words[field.offsets[j, before[j]] :]
+        new = field.words[field.offsets[j, levels[j]] :]
+        for i in range(n_alive):
+            p = alive[i]
+            code = field.codes[j, p]
+            sums[p] += new[code] - old[code]
 
 
 @kernel
@@ -66,7 +97,6 @@ def settle(
     field: Field,
     goal: Goal,
     bench: Bench,
-    levels: Counts,
     alive: Codes,
     n_alive: int,
     groups: Codes,
@@ -75,11 +105,10 @@ def settle(
 ) -> tuple[int, int]:
     """Give group numbers to all points in classes that pass; tells how many are left, and groups.
 
-    ``alive[:n_alive]`` are the points without a group, and again so afterwards. ``visit`` differs
-    from call to call, so that the hash table need not be emptied.
+    ``alive[:n_alive]`` are the points without a group, and again so afterwards; ``bench.sums`` are
+    theirs on the levels in question. ``visit`` differs from call to call, so that the hash table
+    need not be emptied.
     """
-    codes, words, offsets = field.codes, field.words, field.offsets
-    d = codes.shape[1]
     mask = np.uint64(16)
     while mask < np.uint64(2 * n_alive):
         mask *= np.uint64(2)
@@ -87,9 +116,7 @@ def settle(
     n_classes = 0
     for i in range(n_alive):
         p = alive[i]
-        key = np.uint64(0)
-        for j in range(d):
-            key += words[offsets[j, levels[j]] + codes[p, j]]
+        key = bench.sums[p]
         slot = (key ^ (key >> np.uint64(29))) & mask
         while bench.stamps[slot] == visit and bench.keys[slot] != key:
             slot = (slot + np.uint64(1)) & mask

@@ -23,22 +23,18 @@ from sfumato.core.boxes import Boxes, Cells, Nodes, Side
 class Recoding:
     """``classes[c]`` is the class of code c and ``penalties[c]`` what it costs to show that.
 
-    ``side`` shows the classes, one after another.
+    ``side`` shows the classes, one after another; there are ``n_classes`` of them.
     """
 
     classes: Codes
     penalties: Floats
     side: Side
+    n_classes: int
 
     @classmethod
     def of(cls, side: Side, classes: Codes) -> Recoding:
         """Codes in numbered classes that are shown so."""
-        return cls(classes, side.penalties()[classes], side)
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-        return int(self.classes.max()) + 1
+        return cls(classes, side.penalties()[classes], side, int(classes.max()) + 1)
 
 
 def levels_of(attribute: Attribute) -> tuple[Recoding, ...]:

@@ -28,9 +28,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sfumato.algorithms._frequency_sets import FrequencySet, recoded_groups
+from sfumato.algorithms._frequency_sets import FrequencySet, laid_out, recoded_groups
 from sfumato.algorithms._recoding import Recoding, boxes_of
-from sfumato.core.arrays import Codes, Flags, Floats
+from sfumato.algorithms._recoding_kernel import total_penalties
+from sfumato.core.arrays import Codes, Counts, Flags, Floats
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import LEFT_OUT, Partition
 from sfumato.errors import ParameterError
@@ -43,7 +44,7 @@ from sfumato.models.diversity import (
     LDiversity,
     RecursiveLDiversity,
 )
-from sfumato.models.requirements import Requirement
+from sfumato.models.requirements import CompiledRules, Requirement, compile_rules
 
 Cost: TypeAlias = Literal["ncp", "discernibility"]
 _LASTING = (KAnonymity, DistinctLDiversity)  # a group that passes does so whatever it takes in
@@ -59,6 +60,11 @@ class Verdict(NamedTuple):
     excess: float
     allowed: bool
 
+    @classmethod
+    def no(cls, base: float = 0.0) -> Verdict:
+        """It fails, and everything finer as well."""
+        return cls(math.inf, base, math.inf, allowed=False)
+
     @property
     def doomed(self) -> bool:
         """Whether every finer recoding fails."""
@@ -67,12 +73,16 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The requirements, the rows that may be left out, and the measure of cost."""
+    """The requirements, the rows that may be left out, and the measure of cost.
+
+    A group of fewer than ``least`` rows meets no requirements.
+    """
 
     needs: tuple[Requirement, ...]
     n_rows: int
     limit: int
     cost: Cost
+    least: int = 1
 
     @classmethod
     def of(
@@ -81,12 +91,22 @@ class Judge:
         """A judge of recodings of this table; ``suppress`` is a share of its rows."""
         # a share such as 0.29 of 100 rows must not lose one of them to rounding
         limit = math.floor(suppress * table.n_rows + TOLERANCE)
-        return cls(needs, table.n_rows, min(limit, table.n_rows - 1), cost)
+        least = max((rules.least for rules in _each_compiled(needs, table)), default=1)
+        return cls(needs, table.n_rows, min(limit, table.n_rows - 1), cost, least)
 
     @property
     def merging(self) -> bool:
         """Whether groups that pass also pass when they are merged."""
         return all(isinstance(need.model, _MERGING) for need in self.needs)
+
+    @property
+    def strict(self) -> bool:
+        """Whether one group that fails dooms a recoding, and all that are finer."""
+        return self.limit == 0 and self.merging
+
+    def too_small(self, sizes: Counts) -> bool:
+        """Whether groups of these sizes are enough to say no, whatever they hold."""
+        return self.strict and bool(sizes.min() < self.least)
 
     def verdict(self, groups: FrequencySet, recodings: Sequence[Recoding]) -> Verdict:
         """Look at the groups that a recoding forms."""
@@ -136,7 +156,7 @@ class Judge:
 
     def _excess(self, groups: FrequencySet, costs: Floats) -> float:
         """By how much all finer recodings cost more than what they show, at least."""
-        if self.limit == 0 and self.merging:
+        if self.strict:
             return math.inf
         short = ~groups.passing(tuple(_lasting(self.needs)))
         lost = int(groups.weights[short].sum())
@@ -151,10 +171,14 @@ class Judge:
         """What each group costs when it is shown."""
         if self.cost == "discernibility":
             return np.square(groups.weights.astype(np.float64))
-        penalties = np.zeros(len(groups))
-        for j, recoding in enumerate(recodings):
-            penalties += recoding.penalties[groups.codes[:, j]]
+        penalties = total_penalties(groups.codes, *laid_out([one.penalties for one in recodings]))
         return penalties * groups.weights / (len(recodings) * self.n_rows)
+
+
+def _each_compiled(needs: tuple[Requirement, ...], table: Microdata) -> Iterator[CompiledRules]:
+    for need in needs:
+        if (rules := compile_rules((need,), table)) is not None:
+            yield rules
 
 
 def require_share(suppress: float) -> None:

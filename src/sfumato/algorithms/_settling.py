@@ -12,7 +12,14 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.algorithms._goal import Goal, goal_of
-from sfumato.algorithms._local_kernel import Bench, Field, new_bench, settle
+from sfumato.algorithms._local_kernel import (
+    Bench,
+    Field,
+    add_words,
+    change_levels,
+    new_bench,
+    settle,
+)
 from sfumato.algorithms.ladders import Ladder
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts, Words
@@ -49,14 +56,13 @@ def compiled_search(
     table: Microdata, rules: CompiledRules, ladders: Sequence[Ladder], randomness: Randomness
 ) -> Search:
     """A search under built-in models."""
-    announce(settle)
     points = Points.distinct(table, rules.offsets)
     words, offsets = _words(ladders, randomness)
+    codes = np.ascontiguousarray(points.codes.T)
     space = Field(
-        points.codes, points.weights, points.starts, points.values, points.counts, words, offsets
+        codes, points.weights, points.starts, points.values, points.counts, words, offsets
     )
-    n_points = len(points.weights)
-    bench = new_bench(n_points, len(rules.whole_counts))
+    bench = new_bench(len(points.weights), len(rules.whole_counts))
     return _Compiled(space, goal_of(rules, table.n_rows), bench, points.point_of_row)
 
 
@@ -70,6 +76,23 @@ def plain_search(
     return _Plain(table, needs, *_words(ladders, randomness))
 
 
+def compile_first() -> None:
+    """Settle one row, so that the compiler's time is nobody's search time."""
+    announce(settle)
+    nothing, one = np.zeros(0, np.int32), np.ones(1, np.int64)
+    space = Field(
+        codes=np.zeros((1, 1), np.int32),
+        weights=one,
+        starts=np.zeros(2, np.int64),
+        values=nothing,
+        counts=nothing.astype(np.int64),
+        words=np.zeros(1, np.uint64),
+        offsets=np.zeros((1, 1), np.int64),
+    )
+    goal = Goal(np.zeros((0, 5)), np.zeros(0), 1, sensitive=False)
+    _Compiled(space, goal, new_bench(1, 0), np.zeros(1, np.int32)).settle(np.zeros(1, np.int64))
+
+
 @dataclass(slots=True, eq=False)
 class _Compiled:
     space: Field
@@ -79,6 +102,7 @@ class _Compiled:
     alive: Codes = field(init=False)
     n_alive: int = field(init=False)
     found: Codes = field(init=False)
+    levels: Counts = field(init=False)  # to which the sums of words belong
     n_groups: int = 0
     visits: int = 0
 
@@ -86,6 +110,8 @@ class _Compiled:
         self.n_alive = len(self.space.weights)
         self.alive = np.arange(self.n_alive, dtype=np.int32)
         self.found = np.full(self.n_alive, -1, np.int32)
+        self.levels = np.zeros(len(self.space.codes), np.int64)
+        add_words(self.space, self.bench.sums, self.levels)
 
     @property
     def rows(self) -> int:
@@ -98,8 +124,10 @@ class _Compiled:
     def settle(self, levels: Counts) -> int:
         before = self.left
         self.visits += 1
+        change_levels(self.space, self.bench.sums, self.alive, self.n_alive, self.levels, levels)
+        self.levels = levels.copy()
         self.n_alive, self.n_groups = settle(
-            self.space, self.goal, self.bench, levels, self.alive, self.n_alive,
+            self.space, self.goal, self.bench, self.alive, self.n_alive,
             self.found, self.n_groups, self.visits,
         )  # fmt: skip
         return before - self.left
@@ -117,10 +145,16 @@ class _Plain:
     offsets: Counts
     found: Codes = field(init=False)
     codes: Codes = field(init=False)
+    sums: Words = field(init=False)
+    levels: Counts = field(init=False)
 
     def __post_init__(self) -> None:
-        self.codes = self.table.quasi_codes()
+        self.codes = np.ascontiguousarray(self.table.quasi_codes().T)
         self.found = np.full(self.table.n_rows, -1, np.int32)
+        self.levels = np.zeros(len(self.codes), np.int64)
+        self.sums = np.zeros(self.table.n_rows, np.uint64)
+        for j, codes in enumerate(self.codes):
+            self.sums += self.words[self.offsets[j, 0] + codes]
 
     @property
     def rows(self) -> int:
@@ -134,10 +168,12 @@ class _Plain:
         rows = np.flatnonzero(self.found < 0)
         if not len(rows):
             return 0
-        keys = np.zeros(len(rows), np.uint64)
-        for j, level in enumerate(levels):
-            keys += self.words[self.offsets[j, level] + self.codes[rows, j]]
-        _, first, classes = np.unique(keys, return_index=True, return_inverse=True)
+        for j in np.flatnonzero(levels != self.levels):
+            old, new = self.offsets[j, self.levels[j]], self.offsets[j, levels[j]]
+            codes = self.codes[j, rows]
+            self.sums[rows] += self.words[new + codes] - self.words[old + codes]
+        self.levels = levels.copy()
+        _, first, classes = np.unique(self.sums[rows], return_index=True, return_inverse=True)
         alike = Partition.of(classes.astype(np.int32))
         passes = passing(self.needs, self.table, alike, rows)
         # classes in the order in which the rows show them, as the kernel numbers them

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.algorithms._deadline import NEVER, Deadline
 from sfumato.algorithms._single_kernel import Strip
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Flags
@@ -26,7 +27,8 @@ class Crowd:
     """Different rows with how often they occur: codes from 0 without gaps, sensitive values.
 
     ``slices`` are where the marks of each attribute lie, ``n_values`` is the number of sensitive
-    values. Rows are only told apart where a cut is ``possible``, laid out like marks.
+    values. Rows are only told apart where a cut is ``possible``, laid out like marks. The clock is
+    looked at before each pass over the points.
     """
 
     codes: Codes
@@ -35,6 +37,7 @@ class Crowd:
     slices: tuple[slice, ...]
     n_values: int
     possible: Flags
+    deadline: Deadline = NEVER
 
     @classmethod
     def of(cls, codes: Codes, sensitive: Codes, n_values: int) -> Crowd:
@@ -59,6 +62,15 @@ class Crowd:
             for j, part in enumerate(self.slices)
         ]
         return np.stack(columns, axis=1)
+
+    def every(self, parts: int) -> Marks:
+        """Marks at cuts between which about equally many rows lie, so many parts per attribute."""
+        marks = self.marks(OUT)
+        for j, part in enumerate(self.slices):
+            rows = np.bincount(self.codes[:, j], weights=self.weights)
+            nth = (np.cumsum(rows) * parts / rows.sum()).astype(np.int64)
+            marks[part][1:-1][np.diff(nth, prepend=0)[:-1] > 0] = OPEN
+        return np.where(self.possible, marks, OUT)
 
     def merged(self, marks: Marks) -> Crowd:
         """The same crowd, rows taken together that no possible cut can separate."""
@@ -86,11 +98,13 @@ class View:
     @classmethod
     def through(cls, crowd: Crowd, marks: Marks) -> View:
         """What can still be told apart, and what certainly is."""
+        crowd.deadline.check()
         crowd = crowd.merged(marks)
         return cls(crowd, marks, crowd.between(marks, OPEN), crowd.between(marks, IN))
 
     def strip(self, axis: int) -> Strip:
         """The points along one attribute, in slabs between cuts that are possible."""
+        self.crowd.deadline.check()
         part = self.marks[self.crowd.slices[axis]]
         slabs = self.fine[:, axis]
         return Strip(

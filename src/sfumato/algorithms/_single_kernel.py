@@ -1,8 +1,9 @@
 """The compiled loops of single-dimensional partitioning; _cut_search.py says what they serve.
 
-Both look along one attribute. ``weigh_intervals`` finds out for every interval of it whether the
-interval may be one of a grid, and what the rows in it then cost at least; ``best_ways`` finds the
-cheapest ways to divide the whole domain into intervals.
+All look along one attribute. ``weigh_intervals`` finds out for every interval of it whether the
+interval may be one of a grid, and what the rows in it then cost at least; ``ways_to_the_end`` and
+``ways_from_the_start`` find the cheapest ways to divide the whole domain into intervals. A domain
+of m values has m^2 intervals, so all of them work on some lines of that square at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sfumato.core.arrays import Codes, Counts, Flags, Floats, Whole
 from sfumato.core.compiled import inner, kernel
 from sfumato.models._rules import passes_rules
 
+_VISIT = 8  # what a visit to a point costs, in sensitive values glanced at
 FORBIDDEN = 2**60  # the cost of what may not be; two of them still fit into 64 bits
 
 
@@ -45,7 +47,13 @@ class Limits(NamedTuple):
 
 class Tray(NamedTuple):
     """Working space: rows by fine cell; by coarse cell their rows, the penalties of their fine
-    cells, their bound, whether they fail, when they were looked at, and their sensitive values."""
+    cells, their bound, whether they fail, and when they were looked at.
+
+    ``pairs[i, s]`` is the place, in ``counts``, of point i's sensitive value s in its coarse cell.
+    Where there is room a cell has places for all values. Where not, only for those that it can
+    have, ``values`` at ``starts[cell]`` to ``starts[cell + 1]``; it is then spread out over a
+    ``histogram``, which is empty in between, to be looked at.
+    """
 
     fine_rows: Counts
     rows: Counts
@@ -53,56 +61,66 @@ class Tray(NamedTuple):
     bounds: Counts
     fails: Flags
     seen: Counts
-    histograms: Counts
+    pairs: Counts
+    counts: Counts
+    spread: bool
+    starts: Counts
+    values: Codes
+    histogram: Counts
     scratch: Counts
-
-
-def new_tray(strip: Strip, n_values: int) -> Tray:
-    """A tray for the cells of a strip."""
-    n_coarse, n_fine = int(strip.coarse.max()) + 1, int(strip.fine.max()) + 1
-    return Tray(
-        fine_rows=np.zeros(n_fine, np.int64),
-        rows=np.zeros(n_coarse, np.int64),
-        penalties=np.zeros(n_coarse, np.int64),
-        bounds=np.zeros(n_coarse, np.int64),
-        fails=np.zeros(n_coarse, np.bool_),
-        seen=np.full(n_coarse, -1, np.int64),
-        histograms=np.zeros((n_coarse, n_values), np.int64),
-        scratch=np.zeros(n_values + 1, np.int64),
-    )
 
 
 @kernel
 def weigh_intervals(
-    strip: Strip, limits: Limits, tray: Tray, costs: Counts, first: int, last: int
+    strip: Strip,
+    limits: Limits,
+    tray: Tray,
+    most: int,
+    costs: Counts,
+    first: int,
+    at: Counts,
+    work: int,
 ) -> None:
-    """The least cost of the rows in slabs a to b - 1, for every a from ``first`` to ``last`` - 1.
+    """The least cost of the rows in slabs a to b - 1, for every a from ``first`` on, line by line.
 
-    ``costs[a, b]`` is FORBIDDEN where they may not be an interval. Where no cut of another
-    attribute is open, it is the exact cost.
+    ``costs[a - first, b]`` is FORBIDDEN where they may not be an interval. Where no cut of another
+    attribute is open, it is the exact cost. A line ends where fine cells alone cost more than
+    ``most``: so do all longer intervals. ``at`` holds the line, the next slab of it, its cost so
+    far, that of its fine cells, and how many cells fail; after so much ``work`` it is left there,
+    to be gone on from.
     """
     n_slabs = strip.begins.size - 1
-    for a in range(first, last):
-        costs[a] = FORBIDDEN
-        total: Whole = 0
-        failing: Whole = 0
-        b = a
-        while True:
-            _add_slab(strip, limits, tray, b)
-            change, newly = _judge_slab(strip, limits, tray, b, a * n_slabs + b)
-            total += change
-            failing += newly
-            b += 1
-            if failing == 0:
-                costs[a, b] = total
-            if b == n_slabs or strip.fixed[b - 1]:
-                break
-        _clear(strip, tray, a, b)
+    n_values = tray.histogram.size
+    a, b, total, fine, failing = at[0], at[1], at[2], at[3], at[4]
+    done: Whole = 0
+    while a - first < costs.shape[0] and done < work:
+        if b == a:
+            costs[a - first] = FORBIDDEN
+        fine += _add_slab(strip, limits, tray, b)
+        change, newly = _judge_slab(strip, limits, tray, b, a * n_slabs + b)
+        done += 1 + (strip.begins[b + 1] - strip.begins[b]) * (_VISIT + n_values)
+        total += change
+        failing += newly
+        b += 1
+        if failing == 0:
+            costs[a - first, b] = total
+        if b == n_slabs or strip.fixed[b - 1] or fine > most:
+            _clear(strip, tray, a, b)
+            a += 1
+            b = a
+            total = 0
+            fine = 0
+            failing = 0
+    at[0], at[1], at[2], at[3], at[4] = a, b, total, fine, failing
 
 
 @inner
-def _add_slab(strip: Strip, limits: Limits, tray: Tray, slab: int) -> None:
-    """Put the rows of a slab into their cells; a fine cell costs its rows at least ``least``."""
+def _add_slab(strip: Strip, limits: Limits, tray: Tray, slab: int) -> Whole:
+    """Put the rows of a slab into their cells; a fine cell costs its rows at least ``least``.
+
+    Tells how much more the fine cells cost.
+    """
+    more: Whole = 0
     for at in range(strip.begins[slab], strip.begins[slab + 1]):
         i = strip.order[at]
         coarse, fine, weight = strip.coarse[i], strip.fine[i], strip.weights[i]
@@ -110,11 +128,12 @@ def _add_slab(strip: Strip, limits: Limits, tray: Tray, slab: int) -> None:
         after = before + weight
         tray.fine_rows[fine] = after
         tray.rows[coarse] += weight
-        tray.penalties[coarse] += after * max(after, limits.least) - before * max(
-            before, limits.least
-        )
-        for s in range(strip.sensitive.shape[1]):
-            tray.histograms[coarse, strip.sensitive[i, s]] += weight
+        change = after * max(after, limits.least) - before * max(before, limits.least)
+        tray.penalties[coarse] += change
+        more += change
+        for s in range(tray.pairs.shape[1]):
+            tray.counts[tray.pairs[i, s]] += weight
+    return more
 
 
 @inner
@@ -132,12 +151,27 @@ def _judge_slab(
         bound = max(tray.penalties[cell], _even(tray.rows[cell], limits.least))
         change += bound - tray.bounds[cell]
         tray.bounds[cell] = bound
-        fails = not passes_rules(
-            limits.rules, tray.histograms[cell], tray.rows[cell], limits.whole, tray.scratch
-        )
+        fails = not _passes(limits, tray, cell)
         newly += np.int64(fails) - np.int64(tray.fails[cell])
         tray.fails[cell] = fails
     return change, newly
+
+
+@inner
+def _passes(limits: Limits, tray: Tray, cell: int) -> bool:
+    """Whether a coarse cell passes the rules."""
+    n_values = tray.histogram.size
+    histogram = tray.histogram
+    if tray.spread:
+        histogram = tray.counts[cell * n_values : (cell + 1) * n_values]
+    else:
+        for p in range(tray.starts[cell], tray.starts[cell + 1]):
+            histogram[tray.values[p]] = tray.counts[p]
+    passes = passes_rules(limits.rules, histogram, tray.rows[cell], limits.whole, tray.scratch)
+    if not tray.spread:
+        for p in range(tray.starts[cell], tray.starts[cell + 1]):
+            histogram[tray.values[p]] = 0
+    return passes
 
 
 @inner
@@ -160,39 +194,36 @@ def _clear(strip: Strip, tray: Tray, first: int, last: int) -> None:
         tray.penalties[cell] = 0
         tray.bounds[cell] = 0
         tray.fails[cell] = False
-        for s in range(strip.sensitive.shape[1]):
-            tray.histograms[cell, strip.sensitive[i, s]] = 0
+        for s in range(tray.pairs.shape[1]):
+            tray.counts[tray.pairs[i, s]] = 0
 
 
 @kernel
-def best_ways(costs: Counts) -> tuple[Counts, Counts, Flags]:
-    """The cheapest ways from the first boundary to the last, each step an interval.
+def ways_to_the_end(costs: Counts, first: int, ahead: Counts, step: Counts) -> None:
+    """What it costs from each boundary to the last one, each step an interval, and the next step.
 
-    Returns for every boundary the cost of the best way through it and of the best way around it,
-    and whether the best way of all goes through it.
+    ``costs`` are some lines from ``first`` on; those after them were gone through before.
     """
-    n = costs.shape[0]
-    ahead = np.full(n, FORBIDDEN, np.int64)  # from here to the end
-    step = np.zeros(n, np.int64)
-    ahead[n - 1] = 0
-    for a in range(n - 2, -1, -1):
+    n = ahead.size
+    for a in range(first + costs.shape[0] - 1, first - 1, -1):
         for b in range(a + 1, n):
-            if costs[a, b] + ahead[b] < ahead[a]:
-                ahead[a] = costs[a, b] + ahead[b]
+            if costs[a - first, b] + ahead[b] < ahead[a]:
+                ahead[a] = costs[a - first, b] + ahead[b]
                 step[a] = b
-    behind = np.full(n, FORBIDDEN, np.int64)
-    behind[0] = 0
-    around = np.full(n, FORBIDDEN, np.int64)
-    for a in range(n - 1):
+
+
+@kernel
+def ways_from_the_start(
+    costs: Counts, first: int, ahead: Counts, behind: Counts, around: Counts
+) -> None:
+    """What it costs from the first boundary to each, and from one end to the other around it.
+
+    ``costs`` are some lines from ``first`` on; those before them were gone through before.
+    """
+    n = ahead.size
+    for a in range(first, first + costs.shape[0]):
         cheapest: Whole = FORBIDDEN  # of the ways that step from a across the boundary
         for b in range(n - 1, a, -1):
             around[b] = min(around[b], cheapest)
-            behind[b] = min(behind[b], behind[a] + costs[a, b])
-            cheapest = min(cheapest, behind[a] + costs[a, b] + ahead[b])
-    on_way = np.zeros(n, np.bool_)
-    on_way[0] = True
-    at: Whole = 0
-    while at < n - 1 and ahead[0] < FORBIDDEN:
-        at = step[at]
-        on_way[at] = True
-    return np.minimum(behind + ahead, FORBIDDEN), around, on_way
+            behind[b] = min(behind[b], behind[a] + costs[a - first, b])
+            cheapest = min(cheapest, behind[a] + costs[a - first, b] + ahead[b])

@@ -12,6 +12,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.models.requirements import Requirement
 
 OWN: dict[str, Any] = {"name": "own"}  # what release.json says of an algorithm of the owner's own
+TIME_LIMIT = 60.0  # seconds; the default of every method that searches
 Progress: TypeAlias = Callable[[float], None]
 Stages: TypeAlias = Callable[[str, float], None]
 

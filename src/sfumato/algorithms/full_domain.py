@@ -15,7 +15,7 @@ values would allow a narrower one. With several QIDs the model must hold for eac
 columns alone forming the groups; no row can be left out then.
 
 Cost: one pass over the rows, then a frequency set per vector that is looked at, rolled up from a
-finer one.
+finer one. Out of time, the best vector so far is taken; there is always one, the top.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
-from sfumato.algorithms._frequency_sets import FrequencySet
-from sfumato.algorithms._large_lattice import descend, lower_bound
+from sfumato.algorithms._deadline import Deadline, require_limit
+from sfumato.algorithms._frequency_sets import FrequencySet, compile_first
+from sfumato.algorithms._large_lattice import Found, descend, lower_bound
 from sfumato.algorithms._lattice import Lattice
 from sfumato.algorithms._levels import LevelJudge, size_of
 from sfumato.algorithms._recoding import levels_of
 from sfumato.algorithms._recoding_judge import Cost, Judge, require_share
-from sfumato.algorithms.base import Progress, unheard
+from sfumato.algorithms.base import TIME_LIMIT, Progress, unheard
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -46,7 +47,8 @@ class Solution:
     """The levels that were chosen, and how good they are.
 
     No level vector costs less than ``bound``; ``optimal`` says that this one costs no more. Of
-    the ``level_vectors`` there are, ``visited`` were looked at.
+    the ``level_vectors`` there are, ``visited`` were looked at; ``cut_short`` says that the time
+    limit ended the search, or that for the bound.
     """
 
     levels: dict[str, int]
@@ -55,6 +57,7 @@ class Solution:
     optimal: bool
     visited: int
     level_vectors: int
+    cut_short: bool
 
     def notes(self) -> dict[str, Any]:
         """What a release states about it; the cost is among its metrics."""
@@ -64,6 +67,7 @@ class Solution:
             "optimal": self.optimal,
             "visited": self.visited,
             "level_vectors": self.level_vectors,
+            "cut_short": self.cut_short,
         }
 
 
@@ -73,6 +77,7 @@ class FullDomain:
 
     Up to a share ``suppress`` of the rows may be left out. ``cost`` is what is minimized. With
     ``qids``, lists of columns, the model is kept by each of them alone instead of by all together.
+    After ``time_limit`` seconds the best levels so far are taken; None for no limit.
     """
 
     name: ClassVar[str] = "full-domain"
@@ -80,10 +85,12 @@ class FullDomain:
     suppress: float = 0.0
     cost: Cost = "ncp"
     qids: Sequence[Sequence[str]] = ()
+    time_limit: float | None = TIME_LIMIT
 
     def __post_init__(self) -> None:
         """Refuse options that mean nothing."""
         require_share(self.suppress)
+        require_limit("time_limit", self.time_limit)
         if self.cost not in get_args(Cost):
             raise ParameterError(
                 f"cost must be {' or '.join(get_args(Cost))}, not {self.cost!r}", parameter="cost"
@@ -98,8 +105,9 @@ class FullDomain:
         self, table: Microdata, needs: tuple[Requirement, ...], progress: Progress | None = None
     ) -> Solution:
         """Choose the levels."""
+        deadline = self._deadline()
         exact, _ = FrequencySet.of(table, needs)
-        return _solved(self._judge(table, needs, exact), table, progress or unheard)
+        return _solved(self._judge(table, needs, exact), table, progress or unheard, deadline)
 
     def partition(
         self,
@@ -109,13 +117,18 @@ class FullDomain:
         progress: Progress | None = None,
     ) -> Partition:
         """Group the rows that are alike at the chosen levels."""
+        deadline = self._deadline()
         exact, vector_of_row = FrequencySet.of(table, needs)
         judge = self._judge(table, needs, exact)
-        solution = _solved(judge, table, progress or unheard)
+        solution = _solved(judge, table, progress or unheard, deadline)
         recodings = judge.recodings(tuple(solution.levels.values()))
         # with QIDs the groups of all columns together owe nothing to the model
         publisher = replace(judge.judge, needs=()) if self.qids else judge.judge
         return publisher.partition(exact, vector_of_row, recodings, solution.notes())
+
+    def _deadline(self) -> Deadline:
+        compile_first()
+        return Deadline.after(self.time_limit)
 
     def _judge(
         self, table: Microdata, needs: tuple[Requirement, ...], exact: FrequencySet
@@ -126,23 +139,28 @@ class FullDomain:
         return LevelJudge(ladders, exact, judge, [_places(qid, table) for qid in self.qids])
 
 
-def _solved(judge: LevelJudge, table: Microdata, hear: Progress) -> Solution:
-    vectors = size_of(judge.top)
-    if vectors <= _SEARCHED:
-        lattice = Lattice(judge, (0,) * len(judge.top))
-        lattice.search(hear)
-        best, cost = lattice.best, lattice.cost
-        bound = cost
-    else:
-        best, cost = descend(judge, hear)
-        bound = min(cost, lower_bound(judge))
+def best_levels(judge: LevelJudge, hear: Progress, deadline: Deadline) -> Found:
+    """The best level vector, or a good one; without a word about how much better another is."""
+    if size_of(judge.top) > _SEARCHED:
+        return descend(judge, hear, deadline)
+    lattice = Lattice(judge, (0,) * len(judge.top), deadline)
+    lattice.search(hear)
+    return Found(lattice.best, lattice.cost, lattice.finished, lattice.bound)
+
+
+def _solved(judge: LevelJudge, table: Microdata, hear: Progress, deadline: Deadline) -> Solution:
+    found = best_levels(judge, hear, deadline)
+    bound, finished = found.bound, found.finished
+    if bound is None:
+        bound, finished = lower_bound(judge, deadline)
     return Solution(
-        levels=dict(zip(table.schema.quasi, best, strict=True)),
-        cost=cost,
-        bound=bound,
-        optimal=cost <= bound * (1 + _ROUNDING),
+        levels=dict(zip(table.schema.quasi, found.best, strict=True)),
+        cost=found.cost,
+        bound=min(found.cost, bound),
+        optimal=found.cost <= bound * (1 + _ROUNDING),
         visited=judge.visited,
-        level_vectors=vectors,
+        level_vectors=size_of(judge.top),
+        cut_short=not (found.finished and finished),
     )
 
 

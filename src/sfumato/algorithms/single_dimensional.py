@@ -21,33 +21,34 @@ they are merged, as under all built-in models; with a user's own model the resul
 same, but never called optimal.
 
 Cost: exponential in the number of cuts in the worst case, since the problem is NP-hard; one look at
-a node takes O(v c) for v different vectors and c open cuts.
+a node takes O(v c) time for v different vectors and c open cuts, and space for some lines of c
+intervals at a time. The clock is looked at before each pass over the vectors, and within long ones.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.algorithms._cut_search import Outcome, Weigh, search
+from sfumato.algorithms._cut_search import Outcome, search
+from sfumato.algorithms._deadline import Deadline, require_limit
 from sfumato.algorithms._single_grid import IN, OPEN, Crowd
 from sfumato.algorithms._single_kernel import Limits
 from sfumato.algorithms._single_plain import PlainWeigher
-from sfumato.algorithms._single_weigh import Deadline, compile_first, weighed
-from sfumato.algorithms.base import Progress, unheard
+from sfumato.algorithms._single_weigh import Weigh, Weighed, compile_first
+from sfumato.algorithms.base import TIME_LIMIT, Progress, unheard
 from sfumato.core._kernels import number_rows
-from sfumato.core.arrays import Codes
+from sfumato.core.arrays import Codes, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.boxes import Boxes, Ranges, Side, ValueSets
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.errors import ParameterError
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement, compile_rules, require_feasible
 
@@ -57,7 +58,8 @@ class Solution:
     """The intervals that were chosen, and how good they are.
 
     ``starts`` holds, per attribute, the codes with which its intervals begin. No grid costs less
-    than ``bound``; ``optimal`` says that this one costs no more.
+    than ``bound``; ``optimal`` says that this one costs no more, ``cut_short`` that the time limit
+    ended the search.
     """
 
     starts: dict[str, tuple[int, ...]]
@@ -65,6 +67,7 @@ class Solution:
     bound: int
     visited: int
     seconds: float
+    cut_short: bool
 
     @property
     def optimal(self) -> bool:
@@ -77,8 +80,13 @@ class Solution:
         return 1 - self.bound / self.cost
 
     def notes(self) -> dict[str, Any]:
-        """What a release says about it: facts that do not depend on the machine."""
-        return {"lower_bound": self.bound, "optimal": self.optimal, "visited": self.visited}
+        """What a release says about it; unless cut short, facts that depend on no machine."""
+        return {
+            "lower_bound": self.bound,
+            "optimal": self.optimal,
+            "visited": self.visited,
+            "cut_short": self.cut_short,
+        }
 
     def __repr__(self) -> str:
         """How good it is; ``starts`` may be long."""
@@ -96,15 +104,13 @@ class SingleDimensional:
 
     name: ClassVar[str] = "single-dimensional"
     form: ClassVar[str] = "generalized"
-    time_limit: float | None = 60.0
+    time_limit: float | None = TIME_LIMIT
     node_limit: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse limits under which nothing is tried."""
-        for name in ("time_limit", "node_limit"):
-            limit = getattr(self, name)
-            if limit is not None and not limit > 0:
-                raise ParameterError(f"{name} must be positive, not {limit!r}", parameter=name)
+        require_limit("time_limit", self.time_limit)
+        require_limit("node_limit", self.node_limit)
 
     def partition(
         self,
@@ -117,8 +123,8 @@ class SingleDimensional:
         solution = self.solve(table, needs, progress)
         starts = solution.starts
         intervals = [
-            np.searchsorted(starts[name], table.codes[name], "right") - 1
-            for name in table.schema.quasi
+            _interval_of(starts[attribute.name], attribute)[table.codes[attribute.name]]
+            for attribute in table.quasi
         ]
         cells = np.stack(intervals, axis=1, dtype=np.int32)
         groups, first, _ = number_rows(cells, cells.max(axis=0).astype(np.int64) + 1)
@@ -147,6 +153,7 @@ class SingleDimensional:
             bound=_proven(crowd, needs, outcome),
             visited=outcome.visited,
             seconds=monotonic() - begin,
+            cut_short=outcome.cut_short,
         )
 
 
@@ -157,18 +164,19 @@ def _prepared(
     rules = compile_rules(needs, table)
     if rules is None:
         plain = PlainWeigher.of(table, needs, deadline)
-        return _crowd(table, plain.sensitive(), 0), plain
+        return replace(_crowd(table, plain.sensitive(), 0), deadline=deadline), plain
     shifted = [table.codes[name].astype(np.int32) + at for name, at in rules.offsets.items()]
     columns = np.array(shifted, np.int32).reshape(len(shifted), table.n_rows).T
     limits = Limits(rules.rules, rules.whole_counts / table.n_rows, rules.least)
     crowd = _crowd(table, columns, len(rules.whole_counts))
-    return crowd, partial(weighed, limits=limits, n_values=crowd.n_values, deadline=deadline)
+    weigh = partial(Weighed.of, limits=limits, n_values=crowd.n_values, deadline=deadline)
+    return replace(crowd, deadline=deadline), weigh
 
 
 def _crowd(table: Microdata, sensitive: Codes, n_values: int) -> Crowd:
     """Different rows, their values numbered without gaps: a cut beside an unused value is idle."""
-    columns = (table.codes[name] for name in table.schema.quasi)
-    ranks = [np.unique(codes, return_inverse=True)[1] for codes in columns]
+    columns = [table.codes[name] for name in table.schema.quasi]
+    ranks = [(np.cumsum(np.bincount(codes) > 0) - 1)[codes] for codes in columns]
     crowd = Crowd.of(np.stack(ranks, axis=1, dtype=np.int32), sensitive, n_values)
     return crowd.merged(crowd.marks(OPEN))
 
@@ -177,7 +185,7 @@ def _starts(table: Microdata, crowd: Crowd, outcome: Outcome) -> dict[str, tuple
     """The first code of every interval."""
     marks = outcome.grid.marks
     return {
-        name: tuple(np.unique(table.codes[name])[marks[part][:-1] == IN].tolist())
+        name: tuple(_present(table.codes[name])[marks[part][:-1] == IN].tolist())
         for name, part in zip(table.schema.quasi, crowd.slices, strict=True)
     }
 
@@ -192,7 +200,18 @@ def _proven(crowd: Crowd, needs: tuple[Requirement, ...], outcome: Outcome) -> i
 
 def _side(attribute: Attribute, codes: Codes, starts: tuple[int, ...], intervals: Codes) -> Side:
     """The interval of every group, drawn around the values that occur in it anywhere."""
-    present = np.unique(codes).astype(np.int32)
-    interval = (np.searchsorted(starts, present, "right") - 1).astype(np.int32)
+    present = _present(codes)
+    interval = _interval_of(starts, attribute)[present]
     around = Ranges.around if attribute.ordered else ValueSets.around
     return around(attribute, present, Partition.of(interval)).taken(intervals)
+
+
+def _present(codes: Ints) -> Codes:
+    """The codes that occur, ascending."""
+    return np.flatnonzero(np.bincount(codes)).astype(np.int32)
+
+
+def _interval_of(starts: tuple[int, ...], attribute: Attribute) -> Codes:
+    """The interval of every code."""
+    codes = np.arange(attribute.size)
+    return (np.searchsorted(starts, codes, "right") - 1).astype(np.int32)

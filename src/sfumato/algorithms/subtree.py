@@ -19,8 +19,10 @@ The result is locally optimal: no single step further is allowed. With rows that
 a model that groups can lose by being merged, a step that failed may be allowed later; then all are
 tried again until none is.
 
-Cost: a frequency set per step that is tried, at most one for each node of the taxonomies when
-nothing has to be tried again.
+Cost: a pass over the different vectors per step that is tried, at most one for each node of the
+taxonomies when nothing has to be tried again. Out of time, the best cuts so far are taken: to find
+those of the coarser scheme, a search has half of the time that is left, and so has the descent from
+them, so that something is left for the descent from the roots.
 """
 
 from __future__ import annotations
@@ -30,11 +32,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sfumato.algorithms._cuts import SIBLING, SUBTREE, Cut, Scheme
+from sfumato.algorithms._deadline import Deadline, require_limit
 from sfumato.algorithms._descent import End, descended
-from sfumato.algorithms._frequency_sets import FrequencySet
+from sfumato.algorithms._frequency_sets import FrequencySet, compile_first
+from sfumato.algorithms._levels import LevelJudge
+from sfumato.algorithms._recoding import levels_of
 from sfumato.algorithms._recoding_judge import Judge, require_share
-from sfumato.algorithms.base import Progress, unheard
-from sfumato.algorithms.full_domain import FullDomain
+from sfumato.algorithms.base import TIME_LIMIT, Progress, unheard
+from sfumato.algorithms.full_domain import best_levels
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -48,10 +53,12 @@ class _Cutting:
     form: ClassVar[str] = "generalized"
     scheme: ClassVar[Scheme]
     suppress: float = 0.0
+    time_limit: float | None = TIME_LIMIT
 
     def __post_init__(self) -> None:
-        """Refuse a share that is none."""
+        """Refuse a share that is none, and a limit under which nothing is tried."""
         require_share(self.suppress)
+        require_limit("time_limit", self.time_limit)
 
     def partition(
         self,
@@ -61,7 +68,9 @@ class _Cutting:
         progress: Progress | None = None,
     ) -> Partition:
         """Group the rows that are alike under the cuts."""
-        return _Search(table, needs, self.suppress).partition(self.scheme, progress)
+        compile_first()
+        deadline = Deadline.after(self.time_limit)
+        return _Search(table, needs, self.suppress).partition(self.scheme, progress, deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,8 @@ class Subtree(_Cutting):
     """Every value becomes the node of a cut through its taxonomy, whole branches at a time.
 
     Up to a share ``suppress`` of the rows may be left out. Without a taxonomy a column shows its
-    values or nothing.
+    values or nothing. After ``time_limit`` seconds the best cuts so far are taken; None for no
+    limit.
     """
 
     name: ClassVar[str] = "subtree"
@@ -92,35 +102,49 @@ class _Search:
 
     def __init__(self, table: Microdata, needs: tuple[Requirement, ...], suppress: float) -> None:
         require_feasible(needs, table)
-        self._table, self._needs, self._suppress = table, needs, suppress
+        self._table = table
         self._exact, self._vector_of_row = FrequencySet.of(table, needs)
         self._judge = Judge.of(table, needs, suppress, "ncp")
 
-    def partition(self, scheme: Scheme, progress: Progress | None) -> Partition:
+    def partition(self, scheme: Scheme, progress: Progress | None, deadline: Deadline) -> Partition:
         """Group the rows by the best cuts."""
-        best = self._best(scheme, progress)
-        notes = {"locally_optimal": True, "visited": best.visited}
+        best, in_time = self._best(scheme, progress or unheard, deadline)
+        notes = {
+            "locally_optimal": best.finished,
+            "visited": best.visited,
+            "cut_short": not in_time,
+        }
         return self._judge.partition(self._exact, self._vector_of_row, best.recodings, notes)
 
-    def _best(self, scheme: Scheme, progress: Progress | None) -> End:
-        coarser = self._levels() if scheme is SUBTREE else self._best(SUBTREE, None).cuts
+    def _best(self, scheme: Scheme, hear: Progress, deadline: Deadline) -> tuple[End, bool]:
+        """The better end, and whether no part of the search was cut short."""
+        coarser, in_time = self._coarser(scheme, deadline.sooner(0.5))
         roots = [Cut.at_root(attribute) for attribute in self._table.quasi]
         ends = [
-            self._descended(coarser, scheme, None),
-            self._descended(roots, scheme, progress),
+            self._descended(coarser, scheme, unheard, deadline.sooner(0.5)),
+            self._descended(roots, scheme, hear, deadline),
         ]
-        return min(ends, key=_cost)
+        return min(ends, key=_cost), in_time and all(end.finished for end in ends)
 
-    def _descended(self, start: Sequence[Cut], scheme: Scheme, progress: Progress | None) -> End:
-        return descended(start, scheme, self._exact, self._judge, progress or unheard)
+    def _coarser(self, scheme: Scheme, deadline: Deadline) -> tuple[Sequence[Cut], bool]:
+        """The best cuts of the next coarser scheme: levels for subtrees, subtrees for siblings."""
+        if scheme is SUBTREE:
+            return self._levels(deadline)
+        end, in_time = self._best(SUBTREE, unheard, deadline)
+        return end.cuts, in_time
 
-    def _levels(self) -> list[Cut]:
+    def _descended(
+        self, start: Sequence[Cut], scheme: Scheme, hear: Progress, deadline: Deadline
+    ) -> End:
+        return descended(start, scheme, self._exact, self._judge, hear, deadline)
+
+    def _levels(self, deadline: Deadline) -> tuple[Sequence[Cut], bool]:
         """The cuts of the best full-domain generalization."""
-        solution = FullDomain(self._suppress).solve(self._table, self._needs)
-        return [
-            Cut.at_level(attribute, solution.levels[attribute.name])
-            for attribute in self._table.quasi
-        ]
+        quasi = self._table.quasi
+        judge = LevelJudge([levels_of(attribute) for attribute in quasi], self._exact, self._judge)
+        found = best_levels(judge, unheard, deadline)
+        cuts = [Cut.at_level(each, level) for each, level in zip(quasi, found.best, strict=True)]
+        return cuts, found.finished
 
 
 def _cost(end: End) -> float:

@@ -39,14 +39,26 @@ def _mondrian(given: dict[str, Any]) -> Partitioner:
     )
 
 
+_CUTTING = ("suppress", "time_limit")
+
+
+def _cutting(given: dict[str, Any]) -> dict[str, Any]:
+    return {option: given[option] for option in _CUTTING}
+
+
+def seconds(given: str | float) -> float | None:
+    """A number of seconds; None, which is no limit, for the word none."""
+    return None if given == "none" else float(given)
+
+
 METHODS = {
     "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload")),
     "topdown": Method(lambda _: TopDown()),
-    "local": Method(lambda _: LocalRecoding()),
+    "local": Method(lambda given: LocalRecoding(time_limit=given["time_limit"]), ("time_limit",)),
     "branches": Method(lambda _: BranchMondrian()),
-    "full-domain": Method(lambda given: FullDomain(suppress=given["suppress"]), ("suppress",)),
-    "subtree": Method(lambda given: Subtree(suppress=given["suppress"]), ("suppress",)),
-    "sibling": Method(lambda given: Sibling(suppress=given["suppress"]), ("suppress",)),
+    "full-domain": Method(lambda given: FullDomain(**_cutting(given)), _CUTTING),
+    "subtree": Method(lambda given: Subtree(**_cutting(given)), _CUTTING),
+    "sibling": Method(lambda given: Sibling(**_cutting(given)), _CUTTING),
     "single-dimensional": Method(
         lambda given: SingleDimensional(time_limit=given["time_limit"]), ("time_limit",)
     ),

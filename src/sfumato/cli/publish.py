@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from sfumato.algorithms.base import Stages
+from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.audits.join_risk import edge_attack
 from sfumato.cli import show
-from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default
+from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
 from sfumato.cli.reading import first_line
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.summaries import summarize, tell_owner
@@ -89,11 +89,12 @@ _FOR_GROUPS = (
 )
 @click.option(
     "--time-limit",
-    type=float,
-    default=60.0,
+    type=seconds,
+    default=TIME_LIMIT,
     show_default=True,
     metavar="SECONDS",
-    help="single-dimensional: then the best found so far is taken.",
+    help="local, full-domain, subtree, sibling, single-dimensional: then the best found so far is "
+    "taken; none: no limit.",
 )
 @click.option(
     "--labels",

@@ -1,7 +1,7 @@
 """Single-dimensional partitioning: the printed table, all grids as oracle, limits, boxes."""
 
 from itertools import combinations, pairwise, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -9,11 +9,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.algorithms import _single_weigh, single_dimensional
+from sfumato.algorithms import _deadline, _single_ways, _single_weigh, single_dimensional
 from sfumato.algorithms._cut_search import Cheapest, first_grid, grid_of
+from sfumato.algorithms._deadline import NEVER
 from sfumato.algorithms._single_grid import OPEN, OUT, View
-from sfumato.algorithms._single_kernel import FORBIDDEN, best_ways, weigh_intervals
-from sfumato.algorithms._single_weigh import Deadline
+from sfumato.algorithms._single_kernel import FORBIDDEN, weigh_intervals
+from sfumato.algorithms._single_ways import best_way, best_ways, costs_of
 from sfumato.algorithms.single_dimensional import SingleDimensional, Solution, _prepared
 from sfumato.core.arrays import Counts
 from sfumato.core.boxes import Ranges, ValueSets
@@ -223,7 +224,10 @@ class TestLimits:
         found = divided(self.TABLE, KAnonymity(5), SingleDimensional(time_limit=1e-9))
         assert found.sizes.min() >= 5
 
-    @pytest.mark.parametrize("limits", [{"time_limit": 0}, {"node_limit": 0}, {"node_limit": -3}])
+    @pytest.mark.parametrize(
+        "limits",
+        [{"time_limit": 0}, {"time_limit": np.inf}, {"node_limit": 0}, {"node_limit": -3}],
+    )
     def test_a_limit_is_positive(self, limits: dict[str, Any]) -> None:
         (name,) = limits
         with pytest.raises(ParameterError, match=name) as caught:
@@ -262,7 +266,7 @@ class TestTimeLimit:
             worked.append(read[-1])
             weigh_intervals(*arguments)
 
-        patch.setattr(_single_weigh, "monotonic", tick)
+        patch.setattr(_deadline, "monotonic", tick)
         patch.setattr(single_dimensional, "compile_first", lambda: None)
         patch.setattr(_single_weigh, "weigh_intervals", weigh)
         return read, worked
@@ -280,6 +284,7 @@ class TestTimeLimit:
             until = 1 + limit
             assert worked == [] or max(worked) < until
             assert read[-1] == until  # and nobody looks again after having been told
+            assert found.cut_short
             assert found.bound <= found.cost
             assert found.bound <= best.cost
             needs = needs_of(model, self.TABLE)
@@ -293,7 +298,7 @@ class TestTimeLimit:
     def test_more_time_is_never_worse(self, monkeypatch: pytest.MonkeyPatch) -> None:
         read, _ = self.clock(monkeypatch)
         costs = []
-        for limit in (1, 2, 5, 20, 80, 320):
+        for limit in (1, 6, 20, 80, 320, 1280):
             read[:] = [0]
             costs.append(
                 solved(self.TABLE, DistinctLDiversity(3), SingleDimensional(time_limit=limit)).cost
@@ -307,11 +312,12 @@ class TestTimeLimit:
         read, worked = self.clock(monkeypatch)
         monkeypatch.setattr(_single_weigh, "_PORTION", 1)
         found = solved(table, KAnonymity(2), SingleDimensional(time_limit=50))
-        assert len(worked) == 49
+        assert 40 < len(worked) < 50
+        assert found.cut_short
         assert found.cost == 400**2
         read[:], worked[:] = [0], []
         assert solved(table, KAnonymity(2)).cost == 2 * 400
-        assert len(worked) >= 200
+        assert len(worked) >= 200 * 201 / 2
 
 
 def divided_by(table: Microdata, found: Solution) -> Partition:
@@ -367,8 +373,24 @@ def step_costs(draw: st.DrawFn) -> Counts:
     return costs
 
 
+class Given(NamedTuple):
+    """Intervals whose costs are given."""
+
+    costs: Counts
+
+    @property
+    def n_slabs(self) -> int:
+        return len(self.costs) - 1
+
+    def lines(self, first: int, last: int) -> Counts:
+        return self.costs[first:last]
+
+
+@pytest.mark.parametrize("kept", [0, 2**24])
+@pytest.mark.parametrize("block", [1, 13, 2**20])
 @given(costs=step_costs())
-def test_ways_are_those_of_trying_them_all(costs: Counts) -> None:
+def test_ways_are_those_of_trying_them_all(costs: Counts, block: int, kept: int) -> None:
+    """However many lines are held at a time, and whether they are weighed once or twice."""
     n = len(costs)
     ways = {
         way: sum(int(costs[a, b]) for a, b in pairwise(way))
@@ -376,12 +398,20 @@ def test_ways_are_those_of_trying_them_all(costs: Counts) -> None:
         for inner in combinations(range(1, n - 1), size)
         for way in [(0, *inner, n - 1)]
     }
-    through, around, on_way = best_ways(costs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_single_ways, "_BLOCK", block)
+        patch.setattr(_single_ways, "_KEPT", kept)
+        through, around, on_way = best_ways(Given(costs))
+        alone = best_way(Given(costs))
+        starts, ends = np.triu_indices(n, 1)
+        assert (costs_of(Given(costs), starts, ends) == costs[starts, ends]).all()
     for b in range(n):
         with_b = [cost for way, cost in ways.items() if b in way]
         without = [cost for way, cost in ways.items() if b not in way]
         assert through[b] == min([*with_b, FORBIDDEN])
         assert around[b] == min([*without, FORBIDDEN])
+    assert alone.cost == through[0]
+    assert (alone.boundaries == on_way).all()
     if through[0] < FORBIDDEN:
         assert ways[tuple(np.flatnonzero(on_way).tolist())] == through[0]
 
@@ -390,11 +420,11 @@ def test_ways_are_those_of_trying_them_all(costs: Counts) -> None:
 @given(table=tiny_tables(), k=st.integers(2, 5))
 def test_a_bound_never_exceeds_the_best_grid(table: Microdata, k: int) -> None:
     model = KAnonymity(min(k, table.n_rows))
-    crowd, weigh = _prepared(table, needs_of(model, table), Deadline.after(None))
+    crowd, weigh = _prepared(table, needs_of(model, table), NEVER)
     view = View.through(crowd, crowd.marks(OPEN))
     best = cheapest(table, model)
     found = Cheapest(grid_of(crowd, crowd.marks(OUT)))
     first_grid(crowd, weigh, found)
     assert found.grid.cost >= best
     for axis in range(len(crowd.slices)):
-        assert best_ways(weigh(view.strip(axis)))[0][0] <= best
+        assert best_ways(weigh(view.strip(axis), FORBIDDEN))[0][0] <= best

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.algorithms._cuts import Cut, sibling_steps, subtree_steps
+from sfumato.algorithms._cuts import SIBLING, SUBTREE, Cut, Scheme, open_nodes
 from sfumato.algorithms.full_domain import FullDomain
 from sfumato.algorithms.subtree import Sibling, Subtree
+from sfumato.core.arrays import Floats
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import Infeasible, ParameterError
 from tests.support.tables import microdata
@@ -100,16 +101,40 @@ def test_subtrees_are_never_worse_than_levels() -> None:
         assert losses[1] >= losses[2] - 1e-12
 
 
+def steps(scheme: Scheme, cut: Cut, counts: Floats) -> list[tuple[int, int, float]]:
+    """Nodes and names of all steps, with what they win."""
+    found = []
+    for node in open_nodes(cut, counts).tolist():
+        names, gains = scheme.options(cut, node, counts)
+        found += [(node, *step) for step in zip(names.tolist(), gains.tolist(), strict=True)]
+    return found
+
+
 def test_steps_of_a_cut() -> None:
     attribute = jobs(["cook", None]).attributes["job"]
     root = Cut.at_root(attribute)
-    everybody = np.ones(attribute.size, np.bool_)
+    everybody = np.ones(attribute.size)
     assert root.shown.tolist() == [0] * 7
-    ((_, children),) = subtree_steps(root, everybody)
+    ((node, name, _),) = steps(SUBTREE, root, everybody)
+    children = root.deeper(SUBTREE.taken(root, node, name))
     labels = [(*JOBS.labels, "missing")[node] for node in children.shown]
     assert labels == ["hand", "hand", "head", "head", "head", "retired", "missing"]
-    assert len(list(subtree_steps(children, everybody))) == 2
-    assert len(list(sibling_steps(root, everybody))) == 4
+    assert len(steps(SUBTREE, children, everybody)) == 2
+    assert len(steps(SIBLING, root, everybody)) == 4
+
+
+@pytest.mark.parametrize("scheme", [SUBTREE, SIBLING], ids=["subtree", "sibling"])
+def test_what_a_step_wins_is_what_its_recoding_saves(scheme: Scheme) -> None:
+    attribute = jobs(["cook", None]).attributes["job"]
+    counts = np.array([3.0, 0, 1, 4, 1, 5, 9])
+    cuts = [Cut.at_root(attribute)]
+    for cut in cuts:
+        before = scheme.recoding(cut).penalties
+        for node, name, gain in steps(scheme, cut, counts):
+            cuts.append(cut.deeper(scheme.taken(cut, node, name)))
+            saved = counts @ (before - scheme.recoding(cuts[-1]).penalties)
+            assert gain == pytest.approx(saved, abs=1e-12)
+    assert len(cuts) > 3
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

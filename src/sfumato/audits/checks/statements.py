@@ -41,6 +41,8 @@ _ALGORITHMS: Mapping[str, type[Any]] = {
     )
 }  # fmt: skip
 _MAY_BE_NONE = ("time_limit", "node_limit")
+# releases of earlier versions do not state this option of these algorithms
+_SINCE = {each.name: "time_limit" for each in (LocalRecoding, FullDomain, Subtree, Sibling)}
 _MANY = 10**12  # more than can be counted here is a message, not a number
 _EXACT = (AnatomizedTables.kind, PermutedTable.kind)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -204,6 +206,8 @@ def _other_options(stated: Mapping[str, Any]) -> Iterator[str]:
         return
     if "workload" in stated:
         again["workload"] = queries
+    if name in _SINCE and _SINCE[name] not in stated:
+        del again[_SINCE[name]]
     asked = name == Mondrian.name or "workload" not in stated
     counted = type(queries) is int and 0 < queries <= _MANY
     if not asked or not counted or json.dumps(again) != json.dumps(stated):
