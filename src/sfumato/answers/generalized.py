@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from sfumato.answers._kernels import tally
 from sfumato.answers.choices import Choices
+from sfumato.answers.means import within_means
 from sfumato.answers.packing import Where
 from sfumato.answers.read_sides import declared, describe, read_sides
 from sfumato.answers.rows import KeyCounts, Rows
@@ -163,30 +164,15 @@ class Boxed:
         everything = sides.read(where[name]).sure & sides.read(NOT_MISSING).sure
         if function in ("sum", "avg") and f"{name}_mean" in column.columns:
             stated = self.boxes.column(f"{name}_mean").to_numpy().astype(np.float64)
-            return self._with_means(extents, stated, everything[of_box], found)
+            kind = self.catalog.columns[name].type
+            stated_here = everything[of_box] & np.isfinite(stated)
+            return within_means(extents, stated, stated_here, self.sizes, found, kind)
         if function in ("min", "max") and column.tight:
             whole = everything[of_box] & (found.scope.lack == 0) & (found.rows == self.sizes)
             end = extents.low if function == "min" else extents.high
             low, high = (np.where(whole, end, other) for other in extents[:2])
             return Extents(low, high, extents.mean)
         return extents
-
-    def _with_means(
-        self, extents: Extents, stated: Floats, everything: Flags, found: Found
-    ) -> Extents:
-        """Rows that are not found have the rest of their box's sum, each within the box."""
-        low, high, mean = extents
-        stated_here = everything & ~np.isnan(stated)
-        sure = stated_here & (found.scope.lack == 0)
-        others, rows = self.sizes - found.rows, np.maximum(found.rows, 1)
-        total = stated * self.sizes
-        at_most = np.minimum(high, (total - others * low) / rows)
-        at_least = np.maximum(low, (total - others * high) / rows)
-        return Extents(
-            np.where(sure, at_least, low),
-            np.where(sure, at_most, high),
-            np.where(stated_here, stated, mean),
-        )
 
     def _side(self, name: str) -> tuple[Sides, Codes]:
         if name not in self._sides:
