@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.answers._kernels import tally
+from sfumato.answers.catalogs import encoded_columns
 from sfumato.answers.choices import Choices
 from sfumato.answers.means import within_means
 from sfumato.answers.packing import Where
@@ -27,7 +28,6 @@ from sfumato.answers.rows import KeyCounts, Rows
 from sfumato.answers.scope import Found, Scope, require_all_there
 from sfumato.answers.sides import Extents, Sides
 from sfumato.core.arrays import Codes, Counts, Flags, Floats
-from sfumato.core.attribute import encode
 from sfumato.core.compiled import announce
 from sfumato.core.query import Function
 from sfumato.core.schema import Role
@@ -57,16 +57,12 @@ class Boxed:
         """Prepare a release; only its table and its manifest are read."""
         announce(tally)
         boxes, manifest = release.groups, release.manifest
-        exact = [
-            encode(column.name, release.rows.column(column.name))
-            for column in _exact(manifest)
-            if is_codable(release.rows.schema.field(column.name).type)
-        ]
+        exact = encoded_columns(release.rows.select([one.name for one in _exact(manifest)]))
         return cls(
-            _catalog(manifest, boxes, release.rows),
+            _catalog(manifest, boxes, release.rows).refusing(exact.refusals),
             boxes,
             {column.name: column for column in manifest.of_role(Role.QUASI)},
-            Rows.of(exact, release.group_of_row, boxes.num_rows),
+            Rows.of(exact.columns, release.group_of_row, boxes.num_rows),
             np.bincount(release.group_of_row, minlength=boxes.num_rows),
             manifest.suppressed,
         )

@@ -92,10 +92,10 @@ class Perturbed:
         matrix = np.stack(codes, axis=1, dtype=np.int32)
         limits = np.array([domain.size for domain in domains], np.int64)
         groups, first, sizes = number_rows(matrix, limits)
-        exact = release.table.drop_columns(list(release.domains))
+        exact = encoded_columns(release.table.drop_columns(list(release.domains)))
         return cls(
-            catalog_of(release.manifest, release.table.schema),
-            Rows.of(encoded_columns(exact), groups, len(first)),
+            catalog_of(release.manifest, release.table.schema).refusing(exact.refusals),
+            Rows.of(exact.columns, groups, len(first)),
             sizes,
             {
                 domain.name: Noisy(domain, release.retention(domain.name), shown[first])

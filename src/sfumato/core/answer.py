@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Counts, Floats
+from sfumato.core.moments import is_moment, of_python
 from sfumato.core.query import ENDINGS
 from sfumato.errors import ParameterError
 
@@ -186,6 +187,8 @@ def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values in their type, or a wider one: sums, and numbers without a sign, may need it."""
     if kind == pa.int64():
         return _whole_numbers(values)
+    if is_moment(kind):
+        return of_python(values, kind)
     if not pa.types.is_decimal(kind):
         return pa.array(values, kind)
     try:

@@ -11,6 +11,7 @@ Nanoseconds are shown as pandas has them, or as NumPy does where pandas is not i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from fractions import Fraction
 from math import ceil, floor
@@ -48,15 +49,16 @@ def calendar_limits(kind: pa.DataType) -> tuple[int, int] | None:
 
 def units_of(values: pa.Array) -> Counts:
     """Dates and times, without nulls, as how many of their units passed since 1970."""
-    width = pa.int32() if values.type.bit_width == 32 else pa.int64()
-    numbers: Counts = values.cast(width).to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers: Counts = (
+        values.cast(_width(values.type)).to_numpy(zero_copy_only=False).astype(np.int64)
+    )
     return numbers
 
 
 def comparable(values: pa.Array) -> list[Any]:
     """Values as questions compare them; None for nulls."""
     if is_moment(values.type):
-        values = values.cast(pa.int32() if values.type.bit_width == 32 else pa.int64())
+        values = values.cast(_width(values.type))
     found: list[Any] = values.to_pylist()
     return found
 
@@ -64,6 +66,12 @@ def comparable(values: pa.Array) -> list[Any]:
 def python_values(values: pa.Array) -> list[Any]:
     """Values as Python has them; None for nulls."""
     return [shown(value, values.type) for value in comparable(values)]
+
+
+def of_python(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """The way back from ``python_values``; Arrow does not take all that NumPy has."""
+    numbers = [None if value is None else int(unit_number(value, kind)) for value in values]
+    return pa.array(numbers, _width(kind)).cast(kind)
 
 
 def shown(value: Any, kind: pa.DataType) -> Any:
@@ -129,6 +137,10 @@ def nanoseconds_of(value: Any) -> np.datetime64 | np.timedelta64 | None:
     if isinstance(value, timedelta) and getattr(value, "nanoseconds", False):
         return np.timedelta64(int(unit_number(value, pa.duration("ns"))), "ns")
     return None
+
+
+def _width(kind: pa.DataType) -> pa.DataType:
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 
 def _datetime(number: int, kind: pa.DataType) -> datetime:

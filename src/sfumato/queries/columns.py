@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -122,6 +122,11 @@ class Catalog:
             if is_codable(field.type)
         ]
         return cls.of([*coded, *shown])
+
+    def refusing(self, reasons: Mapping[str, str]) -> Catalog:
+        """The same where questions about some columns are refused."""
+        refused = {name: replace(self.columns[name], refusal=why) for name, why in reasons.items()}
+        return Catalog({**self.columns, **refused})
 
     def find(self, name: str, at: Position = None) -> Column:
         """The column of a name; letters' case matters only where it decides between two."""

@@ -54,10 +54,11 @@ def _are_means(side: Ranges, means: Floats, sizes: Counts, tight: bool | None) -
     low, high = at[side.low], at[side.high]
     largest = np.maximum(np.abs(low), np.abs(high))
     slack = _ROUNDING * np.maximum(1.0, largest)
-    inside = (low - slack <= means) & (means <= high + slack)
+    with np.errstate(over="ignore"):  # beyond the largest double is outside of nothing
+        inside = (low - slack <= means) & (means <= high + slack)
     if tight:
         # of ends that are hardly apart the mean may be rounded to one
-        close = high / sizes - low / sizes <= 4 * np.spacing(largest)
+        close = high / sizes - low / sizes <= largest * 2.0**-50
         inside &= (low == high) | close | ((low < means) & (means < high))
     if pa.types.is_integer(side.attribute.values.type):
         totals = means * sizes
