@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Counts, Flags, Floats
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
+from sfumato.core.moments import comparable
 from sfumato.core.query import Query
 from sfumato.errors import ParameterError
 from sfumato.queries.binding import bind
@@ -141,7 +141,7 @@ class _Domain:
     """Finds the codes of wanted values."""
 
     def __init__(self, attribute: Attribute) -> None:
-        values: list[Any] = attribute.values.to_pylist()
+        values = comparable(attribute.values)
         self.attribute = attribute
         self.code_of = {value: code for code, value in enumerate(values)}
         # ranges lie on the natural line, whatever the order of the codes

@@ -149,43 +149,41 @@ def tally_single(
 
 
 @kernel
-def largest_sum(
-    values: Floats, counts: Counts, starts: Counts, least: Counts, most: Counts, pivot: float
-) -> tuple[float, int]:
-    """Sum and number of the rows chosen so that the sum of (value - pivot) is largest.
+def taken_rows(gains: Flags, counts: Counts, starts: Counts, least: Counts, most: Counts) -> Counts:
+    """How many rows of each entry are taken where the best are: what must be, and what gains.
 
-    Cluster c has the entries ``starts[c]`` to ``starts[c + 1]``, values ascending, ``counts`` rows
+    Cluster c has the entries ``starts[c]`` to ``starts[c + 1]``, the best last, ``counts`` rows
     each, of which at least ``least[c]`` and at most ``most[c]`` are chosen.
     """
-    total, chosen = 0.0, 0
+    found = np.zeros(counts.size, np.int64)
     for c in range(starts.size - 1):
         forced, free = least[c], most[c] - least[c]
         for i in range(starts[c + 1] - 1, starts[c] - 1, -1):
             taken = min(counts[i], forced)
             forced -= taken
-            if values[i] > pivot:
+            if gains[i]:
                 more = min(counts[i] - taken, free)
                 free -= more
                 taken += more
             elif forced == 0 and taken == 0:
                 break
-            total += values[i] * taken
-            chosen += taken
-    return total, chosen
+            found[i] = taken
+    return found
 
 
 @kernel
-def forced_minimum(values: Floats, counts: Counts, starts: Counts, least: Counts) -> float:
-    """The largest value that the smallest chosen one can have; infinite where none is forced."""
-    found = np.inf
+def last_forced(counts: Counts, starts: Counts, least: Counts) -> Counts:
+    """The entry of each cluster that the last row which must be taken is of, if the best are taken;
+    -1 where none must be.
+    """
+    found = np.full(starts.size - 1, -1, np.int64)
     for c in range(starts.size - 1):
         forced = least[c]
-        i = starts[c + 1] - 1
-        while forced > 0:
-            forced -= counts[i]
+        for i in range(starts[c + 1] - 1, starts[c] - 1, -1):
             if forced <= 0:
-                found = min(found, values[i])
-            i -= 1
+                break
+            forced -= counts[i]
+            found[c] = i
     return found
 
 

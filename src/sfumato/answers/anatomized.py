@@ -48,10 +48,11 @@ class GroupedTables:
         numbers, groups = _numbered(release.qit[GROUP].to_numpy())
         sizes = np.bincount(groups)
         shown = release.qit.drop_columns([GROUP])
-        qit = Rows.of(encoded_columns(shown), groups, len(sizes))
+        encoded = encoded_columns(shown)
+        qit = Rows.of(encoded.columns, groups, len(sizes))
         sts = (_of_st(name, st, numbers) for name, st in release.sts.items())
         fields = [*shown.schema, *(st.schema.field(name) for name, st in release.sts.items())]
-        catalog = catalog_of(release.manifest, fields)
+        catalog = catalog_of(release.manifest, fields).refusing(encoded.refusals)
         return cls(catalog, sizes, (qit, *sts), release.manifest.suppressed)
 
     @classmethod
@@ -59,9 +60,10 @@ class GroupedTables:
         """Prepare a table, for whoever owns it."""
         announce(tally)
         columns = [(table.attributes[name], table.codes[name]) for name in table.attributes]
-        columns += encoded_columns(table.insensitive)
-        everyone = Rows.of(columns, np.zeros(table.n_rows, np.int32), 1)
-        return cls(Catalog.of_table(table), np.array([table.n_rows]), (everyone,))
+        others, refusals = encoded_columns(table.insensitive)
+        everyone = Rows.of([*columns, *others], np.zeros(table.n_rows, np.int32), 1)
+        catalog = Catalog.of_table(table).refusing(refusals)
+        return cls(catalog, np.array([table.n_rows]), (everyone,))
 
     def find(self, where: Where) -> Found:
         """Count in the first table that is asked, within the scope of the others."""

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers.aggregates import aggregated
+from sfumato.answers.aggregates import aggregated, result_type
 from sfumato.answers.anatomized import GroupedTables
 from sfumato.answers.answerer import Answerer
 from sfumato.answers.generalized import Boxed
@@ -92,10 +92,15 @@ def answer(source: Askable, query: str | Query) -> Result:
     return Result(
         by=bound.by,
         names=tuple(aggregate.name for aggregate in bound.select),
-        keys=tuple(group.key for group in groups),
+        keys=tuple(_shown_key(asked, bound.by, group.key) for group in groups),
         answers=answers,
         types=_types(asked, bound, answers),
     )
+
+
+def _shown_key(asked: Answerer, by: Sequence[str], key: Sequence[Any]) -> tuple[Any, ...]:
+    columns = asked.catalog.columns
+    return tuple(columns[name].shown(value) for name, value in zip(by, key, strict=True))
 
 
 @contextmanager
@@ -139,9 +144,7 @@ def _types(
         ends = [end for line in answers for end in (line[place].lo, line[place].hi)]
         if all(end is None or isinstance(end, int) for end in ends):
             kinds.append(pa.int64())
-        elif aggregate.function in ("min", "max") and aggregate.attribute is not None:
-            kind = columns[aggregate.attribute].type
-            kinds.append(kind if pa.types.is_temporal(kind) else pa.float64())
         else:
-            kinds.append(pa.float64())
+            kind = None if aggregate.attribute is None else columns[aggregate.attribute].type
+            kinds.append(result_type(aggregate.function, kind))
     return tuple(kinds)

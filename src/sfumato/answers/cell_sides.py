@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.answers.packing import Domain
 from sfumato.answers.sides import Extents, Reading
 from sfumato.core.arrays import Codes, Flags, Floats
+from sfumato.core.exact import as_doubles
 from sfumato.errors import QueryRefused
 from sfumato.queries.values import EVERYTHING, Values
 
@@ -35,7 +36,7 @@ class CellSides:
         """Exact numbers; refused where some are suppressed."""
         self._require_shown("computed with")
         numbers = self.domain.numbers[self.codes]
-        return Extents(numbers, numbers, numbers)
+        return Extents(numbers, numbers, as_doubles(numbers))
 
     def keys(self) -> Sequence[Any]:
         """The values that are shown; refused where some are not."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from sfumato.answers.accuracy import Accuracy, accuracy
 from sfumato.answers.ask import answer, answerer, counts
-from sfumato.answers.numbers import number_of
 from sfumato.core.answer import Answer, Result
 from sfumato.core.arrays import Flags, Floats
 from sfumato.core.askable import Askable
+from sfumato.core.moments import unit_number
 from sfumato.core.query import COUNT, Query
 from sfumato.queries.sql import parse
 
@@ -180,4 +180,7 @@ def _by_key(result: Result) -> dict[tuple[Any, ...], tuple[Answer, ...]]:
 
 
 def _number(value: Any, kind: Any) -> float:
-    return number_of(value, kind) if isinstance(value, date | time | timedelta) else float(value)
+    return float(unit_number(value, kind) if isinstance(value, _TIMES) else value)
+
+
+_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)

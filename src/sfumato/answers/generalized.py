@@ -19,14 +19,15 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.answers._kernels import tally
+from sfumato.answers.catalogs import encoded_columns
 from sfumato.answers.choices import Choices
+from sfumato.answers.means import within_means
 from sfumato.answers.packing import Where
 from sfumato.answers.read_sides import declared, describe, read_sides
 from sfumato.answers.rows import KeyCounts, Rows
 from sfumato.answers.scope import Found, Scope, require_all_there
 from sfumato.answers.sides import Extents, Sides
 from sfumato.core.arrays import Codes, Counts, Flags, Floats
-from sfumato.core.attribute import encode
 from sfumato.core.compiled import announce
 from sfumato.core.query import Function
 from sfumato.core.schema import Role
@@ -56,16 +57,12 @@ class Boxed:
         """Prepare a release; only its table and its manifest are read."""
         announce(tally)
         boxes, manifest = release.groups, release.manifest
-        exact = [
-            encode(column.name, release.rows.column(column.name))
-            for column in _exact(manifest)
-            if is_codable(release.rows.schema.field(column.name).type)
-        ]
+        exact = encoded_columns(release.rows.select([one.name for one in _exact(manifest)]))
         return cls(
-            _catalog(manifest, boxes, release.rows),
+            _catalog(manifest, boxes, release.rows).refusing(exact.refusals),
             boxes,
             {column.name: column for column in manifest.of_role(Role.QUASI)},
-            Rows.of(exact, release.group_of_row, boxes.num_rows),
+            Rows.of(exact.columns, release.group_of_row, boxes.num_rows),
             np.bincount(release.group_of_row, minlength=boxes.num_rows),
             manifest.suppressed,
         )
@@ -163,30 +160,15 @@ class Boxed:
         everything = sides.read(where[name]).sure & sides.read(NOT_MISSING).sure
         if function in ("sum", "avg") and f"{name}_mean" in column.columns:
             stated = self.boxes.column(f"{name}_mean").to_numpy().astype(np.float64)
-            return self._with_means(extents, stated, everything[of_box], found)
+            kind = self.catalog.columns[name].type
+            stated_here = everything[of_box] & np.isfinite(stated)
+            return within_means(extents, stated, stated_here, self.sizes, found, kind)
         if function in ("min", "max") and column.tight:
             whole = everything[of_box] & (found.scope.lack == 0) & (found.rows == self.sizes)
             end = extents.low if function == "min" else extents.high
             low, high = (np.where(whole, end, other) for other in extents[:2])
             return Extents(low, high, extents.mean)
         return extents
-
-    def _with_means(
-        self, extents: Extents, stated: Floats, everything: Flags, found: Found
-    ) -> Extents:
-        """Rows that are not found have the rest of their box's sum, each within the box."""
-        low, high, mean = extents
-        stated_here = everything & ~np.isnan(stated)
-        sure = stated_here & (found.scope.lack == 0)
-        others, rows = self.sizes - found.rows, np.maximum(found.rows, 1)
-        total = stated * self.sizes
-        at_most = np.minimum(high, (total - others * low) / rows)
-        at_least = np.maximum(low, (total - others * high) / rows)
-        return Extents(
-            np.where(sure, at_least, low),
-            np.where(sure, at_most, high),
-            np.where(stated_here, stated, mean),
-        )
 
     def _side(self, name: str) -> tuple[Sides, Codes]:
         if name not in self._sides:

@@ -65,7 +65,8 @@ def _groups(
             yield from (Group((key, *one.key), *one[1:]) for one in below)
         else:
             lo, hi = int(found.lo[place]), int(found.hi[place])
-            yield Group((key,), inside, Counted(float(found.estimate[place]), lo, hi))
+            estimate = min(max(float(found.estimate[place]), lo), hi)
+            yield Group((key,), inside, Counted(float(estimate), lo, hi))
 
 
 def _too_many(query: BoundQuery, most: int) -> str:

@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.answers.choices import Choices
+from sfumato.answers.choices import Choices, Walk, reversed_walk
 from sfumato.answers.joined_stock import Stock
 from sfumato.answers.scope import Found, Scope
 from sfumato.answers.sides import Extents, Reading
 from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.core.exact import Numbers, order_keys
 
 
 class Overlapping(Choices):
@@ -27,9 +28,10 @@ class Overlapping(Choices):
 
     __slots__ = ()
 
-    def mirrored(self) -> Choices:
-        """The opposite of every value, ordered by its own upper ends."""
-        return _ordered(Choices.mirrored(self))
+    def _downwards(self) -> Walk:
+        """Ordered by the lower ends."""
+        order = _order(self, self.low)
+        return reversed_walk(replace(self, low=self.low[order], counts=self.counts[order]))
 
 
 class _Entries(NamedTuple):
@@ -112,8 +114,7 @@ def _built(entries: _Entries, extents: Extents, least: Counts, most: Counts) -> 
 
 def _ordered(choices: Choices) -> Choices:
     """Entries of each cluster by their upper ends."""
-    cluster = np.repeat(np.arange(len(choices.starts) - 1), np.diff(choices.starts))
-    order = np.lexsort((choices.high, cluster))
+    order = _order(choices, choices.high)
     return replace(
         choices,
         low=choices.low[order],
@@ -122,3 +123,10 @@ def _ordered(choices: Choices) -> Choices:
         weights=choices.weights[order],
         counts=np.ascontiguousarray(choices.counts[order]),
     )
+
+
+def _order(choices: Choices, ends: Numbers) -> Counts:
+    """Entries by cluster, ascending by these ends."""
+    cluster = np.repeat(np.arange(len(choices.starts) - 1), np.diff(choices.starts))
+    order: Counts = np.lexsort((order_keys(ends), cluster))
+    return order

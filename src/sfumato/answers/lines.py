@@ -12,28 +12,45 @@ import numpy as np
 
 from sfumato.answers.packing import Domain
 from sfumato.core.arrays import Counts, Floats
+from sfumato.core.exact import Numbers, as_doubles
 from sfumato.errors import QueryRefused
-from sfumato.queries.values import Values
+from sfumato.queries.values import Range, Values
 
 _EPOCH = date(1970, 1, 1).toordinal()
-_LOWEST, _HIGHEST = (int(end) for end in (np.iinfo(np.int64).min + 1, np.iinfo(np.int64).max - 1))
+_LOWEST, _HIGHEST = (int(end) for end in (np.iinfo(np.int64).min, np.iinfo(np.int64).max))
 
 
 @dataclass(frozen=True, slots=True)
 class WholeLine:
-    """Every whole number, or every day counted from 1970, is its own place."""
+    """Every whole number, or every day counted from 1970, is its own place.
+
+    Places of ``unsigned`` numbers begin at the lowest, so that all of them have one.
+    """
 
     days: bool = False
+    unsigned: bool = False
+
+    @property
+    def offset(self) -> int:
+        """What lies between a place and its number."""
+        return -_LOWEST if self.unsigned else 0
+
+    def places(self, numbers: Numbers) -> Counts:
+        """The places of numbers that the column holds."""
+        found: Counts = numbers.astype(np.int64)
+        # modulo 2**64: the highest bit decides between the lower and the upper half
+        return found ^ np.int64(_LOWEST) if self.unsigned else found
 
     def runs(self, wanted: Values) -> tuple[Counts, Counts]:
         """Lists are sorted as numbers; ranges come closed from binding."""
         points = np.sort(np.array([*self._places(wanted)], np.int64))
         first, last = points, points
-        if wanted.ranges:
-            ends = [
-                (self._end(part.low, _LOWEST), self._end(part.high, _HIGHEST))
-                for part in wanted.ranges
-            ]
+        ends = [
+            (max(low, _LOWEST), min(high, _HIGHEST))
+            for low, high in map(self._ends, wanted.ranges)
+            if low <= _HIGHEST and high >= _LOWEST  # beyond them there is nobody
+        ]
+        if ends:
             lows, highs = np.array(ends, np.int64).T
             order = np.argsort(np.concatenate([points, lows]), kind="stable")
             first = np.concatenate([points, lows])[order]
@@ -44,33 +61,31 @@ class WholeLine:
         """Numbers, or dates."""
         if self.days:
             return [date.fromordinal(place + _EPOCH) for place in range(low, high + 1)]
-        return range(low, high + 1)
+        return range(low + self.offset, high + 1 + self.offset)
 
     def total(self, low: Counts, high: Counts) -> Floats:
         """The sum of an arithmetic series."""
         first, last = low.astype(np.float64), high.astype(np.float64)
-        total: Floats = (first + last) / 2 * (last - first + 1)
+        total: Floats = ((first + last) / 2 + self.offset) * (last - first + 1)
         return total
 
-    def numbers(self, places: Counts) -> Floats:
+    def numbers(self, places: Counts) -> Numbers:
         """A place is its number."""
-        return places.astype(np.float64)
+        return (places ^ np.int64(_LOWEST)).astype(np.uint64) if self.unsigned else places
 
     def _places(self, wanted: Values) -> list[int]:
         if self.days:
             return [value.toordinal() - _EPOCH for value in wanted.points]
         # a fraction, or a number too large for the column, is nobody's
-        return [
-            value
-            for value in wanted.points
-            if isinstance(value, int) and _LOWEST <= value <= _HIGHEST
-        ]
+        places = (value - self.offset for value in wanted.points if isinstance(value, int))
+        return [place for place in places if _LOWEST <= place <= _HIGHEST]
 
-    def _end(self, end: Any, unbounded: int) -> int:
-        if end is None:
-            return unbounded
-        place = end.toordinal() - _EPOCH if self.days else int(end)
-        return min(max(place, _LOWEST), _HIGHEST)
+    def _ends(self, part: Range) -> tuple[int, int]:
+        low = _LOWEST if part.low is None else self._place(part.low)
+        return low, _HIGHEST if part.high is None else self._place(part.high)
+
+    def _place(self, end: Any) -> int:
+        return end.toordinal() - _EPOCH if self.days else int(end) - self.offset
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,18 +105,18 @@ class ListLine:
 
     def total(self, low: Counts, high: Counts) -> Floats:
         """The sum of the declared numbers."""
-        ends = np.append(0.0, np.cumsum(self._numbers()))
+        ends = np.append(0.0, np.cumsum(as_doubles(self._numbers())))
         total: Floats = ends[high + 1] - ends[low]
         return total
 
-    def numbers(self, places: Counts) -> Floats:
+    def numbers(self, places: Counts) -> Numbers:
         """The declared numbers."""
-        numbers: Floats = self._numbers()[places]
+        numbers: Numbers = self._numbers()[places]
         return numbers
 
-    def _numbers(self) -> Floats:
+    def _numbers(self) -> Numbers:
         numbers = self.domain.numbers
-        if (np.diff(numbers) < 0).any():
+        if np.any(numbers[1:] < numbers[:-1]):
             raise QueryRefused(
                 f"the declared order of {self.domain.name!r} is not that of its numbers; they can "
                 "be counted, not computed with",
@@ -114,5 +129,5 @@ def _joined(first: Counts, last: Counts) -> tuple[Counts, Counts]:
     """Runs without a gap between them become one."""
     if not len(first):
         return first, last
-    apart = first[1:] > last[:-1] + 1
+    apart = first[1:] - 1 > last[:-1]  # not the first of all, so there is a place before it
     return first[np.append(True, apart)], last[np.append(apart, True)]

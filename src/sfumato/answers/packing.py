@@ -18,8 +18,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from sfumato.answers.arrays import Marks
-from sfumato.core.arrays import Floats, HalfWords, Ints
-from sfumato.core.attribute import Attribute, Kind, as_floats
+from sfumato.core.arrays import HalfWords, Ints
+from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.exact import Numbers, exact_numbers
+from sfumato.core.moments import comparable
 from sfumato.queries.values import Range, Values
 
 Where: TypeAlias = Mapping[str, Values]
@@ -44,9 +46,9 @@ class Domain:
 
     @cached_property
     def values(self) -> list[Any]:
-        """What the codes stand for."""
+        """What the codes stand for, as it is compared (core.moments)."""
         missing = [None] if self.attribute.has_missing else []
-        return [*self.attribute.values.to_pylist(), *missing]
+        return [*comparable(self.attribute.values), *missing]
 
     @cached_property
     def codes(self) -> Mapping[Any, int]:
@@ -54,9 +56,13 @@ class Domain:
         return {value: code for code, value in enumerate(self.values)}
 
     @cached_property
-    def numbers(self) -> Floats:
-        """The values as numbers; not a number where missing."""
-        return np.append(as_floats(self.attribute.values), [np.nan] * self.attribute.has_missing)
+    def numbers(self) -> Numbers:
+        """The values as numbers, anything where missing."""
+        numbers = exact_numbers(self.attribute.values)
+        padded: Numbers = np.append(
+            numbers, np.zeros(int(self.attribute.has_missing), numbers.dtype)
+        )
+        return padded
 
     @cached_property
     def _line(self) -> list[Any]:

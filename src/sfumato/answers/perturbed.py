@@ -33,29 +33,19 @@ from sfumato.answers.catalogs import catalog_of, encoded_columns
 from sfumato.answers.choices import Choices
 from sfumato.answers.packing import Domain, Where
 from sfumato.answers.rows import KeyCounts, Rows
-from sfumato.answers.scope import Counted, Found, Scope
+from sfumato.answers.scope import Found, Scope
 from sfumato.core._kernels import number_rows
 from sfumato.core.answer import Likely
 from sfumato.core.arrays import Counts, Flags, Floats, Ints
 from sfumato.core.attribute import encode
 from sfumato.core.compiled import announce
+from sfumato.core.exact import as_doubles
 from sfumato.core.query import Function
 from sfumato.errors import DataError
 from sfumato.queries.columns import Catalog
 from sfumato.releases.perturbed import PerturbedTable, Retention
 
 LEVEL = 0.8  # of likely intervals, as in the paper's experiments
-
-
-class Corrected(Found):
-    """Rows by weight; the estimate is kept within its bounds, which the correction may leave."""
-
-    __slots__ = ()
-
-    def counted(self) -> Counted:
-        """The count over all groups."""
-        estimate, lo, hi = super().counted()
-        return Counted(min(max(estimate, lo), hi), lo, hi)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,10 +92,10 @@ class Perturbed:
         matrix = np.stack(codes, axis=1, dtype=np.int32)
         limits = np.array([domain.size for domain in domains], np.int64)
         groups, first, sizes = number_rows(matrix, limits)
-        exact = release.table.drop_columns(list(release.domains))
+        exact = encoded_columns(release.table.drop_columns(list(release.domains)))
         return cls(
-            catalog_of(release.manifest, release.table.schema),
-            Rows.of(encoded_columns(exact), groups, len(first)),
+            catalog_of(release.manifest, release.table.schema).refusing(exact.refusals),
+            Rows.of(exact.columns, groups, len(first)),
             sizes,
             {
                 domain.name: Noisy(domain, release.retention(domain.name), shown[first])
@@ -113,10 +103,10 @@ class Perturbed:
             },
         )
 
-    def find(self, where: Where) -> Corrected:
+    def find(self, where: Where) -> Found:
         """Count by exact conditions, weighed by what perturbed values show."""
         scope = self._scope(where)
-        return Corrected(self.rows.tally(where, scope), scope)
+        return Found(self.rows.tally(where, scope), scope)
 
     def likely(self, where: Where, level: float = LEVEL) -> Likely:
         """Where the count lies, so far as chance can be trusted."""
@@ -159,18 +149,25 @@ class Perturbed:
         estimate, wanted, most = self._by_value(where, name)
         numbers, rows = self.noisy[name].domain.numbers[wanted], estimate[wanted]
         _, least, _ = self.find(where).counted()
-        low, high = (numbers.min(), numbers.max()) if len(numbers) else (0.0, 0.0)
+        if not len(numbers):
+            numbers, rows = np.zeros(1, numbers.dtype), np.zeros(1)
+            most = 0
+        doubles = as_doubles(numbers)
         weight = min(max(float(rows.sum()), least), most)
-        expected = float((rows * numbers).sum()) / weight if weight else (low + high) / 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            expected = (rows / weight * doubles).sum() if weight else doubles.mean()
+        middle = doubles.min() / 2 + doubles.max() / 2
+        expected = np.clip(expected, doubles.min(), doubles.max())  # noise may lead anywhere
+        expected = float(middle if np.isnan(expected) else expected)
         return Choices(
-            low=np.array([low]),
-            high=np.array([high]),
+            low=np.array([numbers.min()], numbers.dtype),
+            high=np.array([numbers.max()], numbers.dtype),
             expected=np.array([expected]),
             weights=np.array([weight]),
             counts=np.array([most]),
             starts=np.array([0, 1]),
             least=np.array([least]),
-            most=np.array([most if len(numbers) else 0]),
+            most=np.array([most]),
         )
 
     def _by_value(self, where: Where, name: str) -> tuple[Floats, Flags, int]:

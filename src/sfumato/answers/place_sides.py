@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from sfumato.answers.sides import MAX_KEYS, Extents, Reading
-from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.core.arrays import Counts, Flags, Floats, Words
+from sfumato.core.exact import Numbers, as_doubles
 from sfumato.errors import QueryRefused
 from sfumato.queries.values import Values
 
@@ -29,7 +30,7 @@ class Line(Protocol):
         """The sum of the numbers from one place to another, both included."""
         ...
 
-    def numbers(self, places: Counts) -> Floats:
+    def numbers(self, places: Counts) -> Numbers:
         """The numbers at some places."""
         ...
 
@@ -45,16 +46,15 @@ class PlaceSides:
     missing: Flags
 
     def read(self, wanted: Values) -> Reading:
-        """By comparing ends: counting could overflow where values are far apart."""
+        """By comparing ends: counting is not exact where values are far apart."""
         first, last = self._runs(wanted)
         known = self.low <= self.high
         covered, touched = _covered(first, last, self.low, self.high)
-        also = self.missing & wanted.missing
-        inside = np.where(
-            known, _upto(first, last, self.high) - _upto(first, last, self.low - 1), 0
-        )
+        also, places = self.missing & wanted.missing, self.sizes() - self.missing
+        inside = np.minimum(_inside(first, last, self.low, self.high), places)
+        inside = np.where(covered, places, np.where(touched, inside, 0.0))
         return Reading(
-            (inside + also) / self.sizes(),
+            (np.where(known, inside, 0.0) + also) / self.sizes(),
             (covered | ~known) & (~self.missing | also),
             (touched & known) | also,
         )
@@ -63,33 +63,38 @@ class PlaceSides:
         """The first and last wanted place inside, and the mean of all between."""
         first, last = self._runs(wanted)
         if not len(first):
-            return _no_extents(len(self.low))
-        low = np.maximum(
-            first[np.minimum(np.searchsorted(last, self.low), len(first) - 1)], self.low
+            return _no_extents(self.line.numbers(self.low))
+        begin = np.minimum(np.searchsorted(last, self.low), len(first) - 1)
+        end = np.maximum(np.searchsorted(first, self.high, "right") - 1, 0)
+        low = self.line.numbers(np.maximum(first[begin], self.low))
+        high = self.line.numbers(np.minimum(last[end], self.high))
+        # in one run the mean is the middle; sums over several may be too far from zero to be exact
+        middle = self._total(first, last, begin, end) / np.maximum(
+            _inside(first, last, self.low, self.high), 1
         )
-        high = np.minimum(
-            last[np.maximum(np.searchsorted(first, self.high, "right") - 1, 0)], self.high
-        )
-        found = _upto(first, last, self.high) - _upto(first, last, self.low - 1)
-        total = self._total(first, last, self.high) - self._total(first, last, self.low - 1)
-        return Extents(
-            self.line.numbers(low), self.line.numbers(high), total / np.maximum(found, 1)
-        )
+        below, above = as_doubles(low), as_doubles(high)
+        return Extents(low, high, np.clip(middle, np.minimum(below, above), above))
 
     def _runs(self, wanted: Values) -> tuple[Counts, Counts]:
         """Runs of wanted places, cut to where sides are: far from zero sums would not be exact."""
         first, last = self.line.runs(wanted)
         low, high = self._ends()
+        if low > high:
+            return first[:0], last[:0]
         near = (last >= low) & (first <= high)
         return np.maximum(first[near], low), np.minimum(last[near], high)
 
-    def _total(self, first: Counts, last: Counts, place: Counts) -> Floats:
-        """The sum of all wanted numbers up to a place."""
+    def _total(self, first: Counts, last: Counts, begin: Counts, end: Counts) -> Floats:
+        """The sum of the wanted numbers of each side, which the runs from ``begin`` to ``end``
+        have.
+        """
         before = np.append(0.0, np.cumsum(self.line.total(first, last)))
-        run = np.searchsorted(first, place, "right") - 1
-        begin = first[np.maximum(run, 0)]
-        part = self.line.total(begin, np.minimum(last[np.maximum(run, 0)], place))
-        return np.where(run < 0, 0.0, before[np.maximum(run, 0)] + part)
+        low, high = np.maximum(first[begin], self.low), np.minimum(last[end], self.high)
+        ends = np.where(begin == end, high, last[begin])
+        head = self.line.total(low, np.maximum(ends, low))
+        tail = self.line.total(np.minimum(first[end], high), high)
+        between = before[end] - before[np.minimum(begin + 1, end)]
+        return np.where(begin < end, head + between + tail, head)
 
     def keys(self) -> Sequence[Any]:
         """The values from the lowest to the highest end, and missing."""
@@ -114,7 +119,8 @@ class PlaceSides:
 
     def sizes(self) -> Floats:
         """Places between the ends, as fractions: the distance may be too large for an integer."""
-        places = np.maximum(self.high.astype(np.float64) - self.low + 1, 0)
+        low, high = self.low.astype(np.float64), self.high.astype(np.float64)
+        places = np.maximum(high - low + 1, 0)
         sizes: Floats = places + self.missing
         return sizes
 
@@ -136,16 +142,26 @@ def _covered(first: Counts, last: Counts, low: Counts, high: Counts) -> tuple[Fl
     return covered, touched
 
 
-def _upto(first: Counts, last: Counts, place: Counts) -> Floats:
-    """How many wanted places there are up to some place."""
+def _inside(first: Counts, last: Counts, low: Counts, high: Counts) -> Floats:
+    """How many wanted places each side has.
+
+    Counted modulo 2**64, where differences are exact; only a side of all that there is has more.
+    """
     if not len(first):
-        return np.zeros(len(place))
-    before = np.append(0.0, np.cumsum(last.astype(np.float64) - first + 1))
-    run = np.searchsorted(first, place, "right") - 1
-    begin, end = first[np.maximum(run, 0)], np.minimum(last[np.maximum(run, 0)], place)
-    part = end.astype(np.float64) - begin + 1
-    return np.where(run < 0, 0.0, before[np.maximum(run, 0)] + part)
+        return np.zeros(len(low))
+    starts, ends = first.astype(np.uint64), last.astype(np.uint64)
+    before = np.append(np.uint64(0), np.cumsum(ends - starts + np.uint64(1)))
+
+    def upto(places: Counts, side: Literal["left", "right"]) -> Words:
+        run = np.searchsorted(first, places, side) - 1
+        at = np.maximum(run, 0)
+        end = np.minimum(last[at], places).astype(np.uint64)
+        # from the left a place itself is left out, if its run has come so far
+        part = end - starts[at] + ((last[at] < places) | (side == "right")).astype(np.uint64)
+        return np.where(run < 0, np.uint64(0), before[at] + part)
+
+    return (upto(high, "right") - upto(low, "left")).astype(np.float64)
 
 
-def _no_extents(n: int) -> Extents:
-    return Extents(np.zeros(n), np.zeros(n), np.zeros(n))
+def _no_extents(numbers: Numbers) -> Extents:
+    return Extents(numbers, numbers, np.zeros(len(numbers)))

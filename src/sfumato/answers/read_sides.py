@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,12 @@ from sfumato.answers.sides import Sides
 from sfumato.answers.span_sides import SpanSides
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Flags
-from sfumato.core.attribute import Attribute, Kind, as_floats, encode
+from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.exact import exact_numbers
+from sfumato.core.moments import comparable
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError
+from sfumato.io.types import from_texts
 from sfumato.queries.columns import Column, plain_type
 from sfumato.releases.manifest import PublishedColumn
 
@@ -48,7 +51,7 @@ def declared(column: PublishedColumn, kind: pa.DataType) -> tuple[Any, ...] | No
     values = _listed(column)
     if values is None or column.kind == Kind.NUMERICAL:
         return None
-    return tuple(pa.array(values).cast(kind).to_pylist())
+    return tuple(comparable(_typed(values, kind)))
 
 
 def read_sides(column: PublishedColumn, boxes: pa.Table) -> tuple[Sides, Codes]:
@@ -100,8 +103,9 @@ def _line(
 ) -> tuple[Line, Callable[[pa.Array], Counts]]:
     """The line that ranges run over, and the places of their ends on it."""
     if listed is None:
-        return WholeLine(days=bool(pa.types.is_date(kind))), _whole_numbers
-    values = pa.array(listed).cast(kind)
+        whole = WholeLine(bool(pa.types.is_date(kind)), kind == pa.uint64())
+        return whole, lambda ends: whole.places(exact_numbers(pc.fill_null(ends, _zero(kind))))
+    values = _typed(listed, kind)
     return ListLine(_domain(name, values)), _ranks(name, values)
 
 
@@ -111,7 +115,7 @@ def _read_spans(name: str, low: pa.Array, high: pa.Array, missing: Flags) -> Sid
     known = low.is_valid().to_numpy(zero_copy_only=False)
     ranks = _ranks(name, ends)
     lows, highs = np.where(known, ranks(low), 0), np.where(known, ranks(high), -1)
-    return SpanSides(name, low.type, ends.to_pylist(), as_floats(ends), lows, highs, missing)
+    return SpanSides(name, low.type, comparable(ends), exact_numbers(ends), lows, highs, missing)
 
 
 def _read_labels(column: PublishedColumn, boxes: pa.Table) -> tuple[Sides, Codes]:
@@ -204,14 +208,18 @@ def _distinct(low: pa.Array, high: pa.Array, missing: Flags) -> tuple[Codes, Cod
 
 
 def _counts_up(kind: pa.DataType) -> bool:
-    return bool((pa.types.is_integer(kind) and kind != pa.uint64()) or pa.types.is_date32(kind))
+    return bool(pa.types.is_integer(kind) or pa.types.is_date32(kind))
 
 
-def _whole_numbers(ends: pa.Array) -> Counts:
-    if pa.types.is_date32(ends.type):
-        ends = ends.cast(pa.int32())
-    numbers: Counts = ends.cast(pa.int64()).fill_null(0).to_numpy()
-    return numbers
+def _zero(kind: pa.DataType) -> pa.Scalar:
+    """What stands for the ends of a range that has none."""
+    return pa.scalar(0, pa.int32()).cast(kind) if pa.types.is_date(kind) else pa.scalar(0, kind)
+
+
+def _typed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Stated values in a column's type; release.json has texts of what JSON lacks."""
+    array = pa.array(values)
+    return from_texts(array, kind) if pa.types.is_string(array.type) else array.cast(kind)
 
 
 def _ranks(name: str, values: pa.Array) -> Callable[[pa.Array], Counts]:

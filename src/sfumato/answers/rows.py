@@ -132,8 +132,9 @@ class Rows:
         domain = place_of(self.packs, name).domain
         marked = mark_cells(self.starts, self.columns, *self._wanted(where), scope.reached)
         cells = np.flatnonzero(marked)
-        numbers: Floats = domain.numbers[self._codes(name)[cells]]
-        cells, numbers = cells[~np.isnan(numbers)], numbers[~np.isnan(numbers)]
+        codes = self._codes(name)[cells]
+        known = codes < domain.attribute.missing_code
+        cells, numbers = cells[known], domain.numbers[codes[known]]
         groups = np.searchsorted(self.starts, cells, "right") - 1
         counts = self.counts[cells].astype(np.int64) if self.counts.size else np.ones_like(cells)
         return Choices.of_groups(numbers, counts, groups, scope)

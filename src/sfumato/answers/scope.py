@@ -82,7 +82,9 @@ class Found(NamedTuple):
         """The count over all groups."""
         scope = self.scope
         estimate, lo, hi = add_up(self.rows, scope.share, scope.lack, scope.cap)
-        return Counted(estimate, lo, hi + self.left_out)
+        # a sum of shares may be rounded, and that of a correction be anywhere
+        hi += self.left_out
+        return Counted(float(min(max(estimate, lo), hi)), lo, hi)
 
 
 def require_all_there(left_out: int, function: str) -> None:

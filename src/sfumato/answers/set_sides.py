@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.answers.packing import Domain
 from sfumato.answers.sides import Extents, Reading
 from sfumato.core.arrays import Codes, Counts, Floats
+from sfumato.core.exact import as_doubles
 from sfumato.queries.values import Values
 
 
@@ -31,13 +32,17 @@ class SetSides:
     def extents(self, wanted: Values) -> Extents:
         """The numbers in the sets."""
         marked = self.domain.marks(wanted).view(np.bool_)[self.codes]
-        numbers, heads = self.domain.numbers[self.codes], self.starts[:-1]
-        total = np.add.reduceat(np.where(marked, numbers, 0.0), heads)
-        found = np.add.reduceat(marked.astype(np.int64), heads)
-        low = np.minimum.reduceat(np.where(marked, numbers, np.inf), heads)
-        high = np.maximum.reduceat(np.where(marked, numbers, -np.inf), heads)
-        low, high = (np.where(found > 0, ends, 0.0) for ends in (low, high))
-        return Extents(low, high, total / np.maximum(found, 1))
+        heads, size = self.starts[:-1], self.domain.size
+        # a set's domain is in the order of its numbers
+        low = np.minimum.reduceat(np.where(marked, self.codes, size), heads)
+        high = np.maximum.reduceat(np.where(marked, self.codes, -1), heads)
+        numbers = self.domain.numbers
+        least, most = (numbers[np.clip(codes, 0, size - 1)] for codes in (low, high))
+        found = np.maximum(np.add.reduceat(marked.astype(np.int64), heads), 1)
+        # shares, not sums, which may be too large
+        shares = marked / np.repeat(found, np.diff(self.starts))
+        mean = np.add.reduceat(shares * as_doubles(numbers)[self.codes], heads)
+        return Extents(least, most, mean)
 
     def keys(self) -> Sequence[Any]:
         """All values that some set has."""

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sfumato.core.arrays import Flags, Floats
+from sfumato.core.exact import Numbers
 from sfumato.queries.values import Values
 
 MAX_KEYS = 100_000
@@ -31,10 +32,13 @@ class Reading(NamedTuple):
 
 
 class Extents(NamedTuple):
-    """Per side: lowest, highest and mean of its wanted numbers; anything where it has none."""
+    """Per side: lowest, highest and mean of its wanted numbers; anything where it has none.
 
-    low: Floats
-    high: Floats
+    The ends are exact (core.exact), the mean is what to expect.
+    """
+
+    low: Numbers
+    high: Numbers
     mean: Floats
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers.numbers import number_of
 from sfumato.answers.sides import Extents, Reading
 from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.core.exact import Numbers, as_doubles, offsets
+from sfumato.core.moments import unit_number
 from sfumato.errors import QueryRefused
 from sfumato.queries.values import Range, Values
 
@@ -26,7 +30,7 @@ class SpanSides:
     name: str
     kind: pa.DataType
     ends: Sequence[Any]
-    numbers: Floats
+    numbers: Numbers
     low: Counts
     high: Counts
     missing: Flags
@@ -50,20 +54,27 @@ class SpanSides:
 
     def extents(self, wanted: Values) -> Extents:
         """The wanted part of each side, its middle weighted by length."""
-        low, high = self._ends_of_sides()
-        least, most = np.full(len(low), np.inf), np.full(len(low), -np.inf)
-        length, moment = np.zeros(len(low)), np.zeros(len(low))
+        numbers = self._padded(self.numbers)
+        low, high = numbers[self.low], numbers[self.high]
+        least, most = high.copy(), low.copy()
+        left, right = self._lengths()
+        parts: list[tuple[Floats, Floats]] = []
         for part in wanted.all_ranges():
             first, after = self._inside(part)
-            begin, end = self._overlap(part, low, high)
             touched = (self.high >= first) & (self.low < after)
-            least = np.where(touched, np.minimum(least, begin), least)
-            most = np.where(touched, np.maximum(most, end), most)
-            width = np.where(touched, end - begin, 0.0)
-            length, moment = length + width, moment + width * (begin + end) / 2
-        least, most = (np.where(np.isfinite(ends), ends, 0.0) for ends in (least, most))
-        middle = np.where(length > 0, moment / np.where(length > 0, length, 1), (least + most) / 2)
-        return Extents(least, most, middle)
+            begin, end = self._clipped(part)
+            least = np.where(touched, np.minimum(least, np.maximum(low, begin)), least)
+            most = np.where(touched, np.maximum(most, np.minimum(high, end)), most)
+            begins, ends = self._overlap(part, left, right)
+            width = np.where(touched, np.maximum(ends - begins, 0.0), 0.0)
+            parts.append((width, (begins + ends) / 2))
+        below, above = as_doubles(least), as_doubles(most)
+        length = sum((width for width, _ in parts), np.zeros(len(low)))
+        whole = np.where(length > 0, length, 1.0)
+        # shares, not sums, which may be too large
+        middle = sum((width / whole * place for width, place in parts), np.zeros(len(low)))
+        middle = np.where(length > 0, self._at(middle), below / 2 + above / 2)
+        return Extents(least, most, np.clip(middle, np.minimum(below, above), above))
 
     def keys(self) -> Sequence[Any]:
         """Refused: between two fractions there are always others."""
@@ -87,7 +98,7 @@ class SpanSides:
 
     def _shares(self, wanted: Values) -> Floats:
         """By length; a point has none, so of single values those count that are some side's end."""
-        low, high = self._ends_of_sides()
+        low, high = self._lengths()
         width = np.where(high > low, high - low, 1.0)
         shares = np.zeros(len(low))
         for part in wanted.ranges:
@@ -115,11 +126,52 @@ class SpanSides:
             return first, len(self.ends)
         return first, (bisect_right, bisect_left)[part.high_open](self.ends, part.high)
 
-    def _ends_of_sides(self) -> tuple[Floats, Floats]:
-        numbers = np.append(self.numbers, 0.0)  # a side without known values has no ends
-        return numbers[self.low], numbers[self.high]
+    @property
+    def _base(self) -> Any:
+        return self.numbers[0] if len(self.numbers) else 0
+
+    def _padded(self, numbers: Numbers) -> Numbers:
+        """A side without known values has no ends; something must stand for them."""
+        padded: Numbers = np.append(numbers, np.zeros(1, numbers.dtype))
+        return padded
+
+    def _lengths(self) -> tuple[Floats, Floats]:
+        """Where sides begin and end, as distances from the lowest end of all."""
+        places = self._padded(offsets(self.numbers, self._base))
+        return places[self.low], places[self.high]
+
+    def _at(self, places: Floats) -> Floats:
+        """The numbers at such distances."""
+        if self.numbers.dtype == np.float64:
+            return 4 * (float(self._base) / 4 + places)
+        return float(self._base) + places
 
     def _overlap(self, part: Range, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        begin = low if part.low is None else np.maximum(low, number_of(part.low, self.kind))
-        end = high if part.high is None else np.minimum(high, number_of(part.high, self.kind))
+        begin, end = offsets(np.array(self._clipped(part), self.numbers.dtype), self._base)
+        return np.maximum(low, begin), np.minimum(high, end)
+
+    def _clipped(self, part: Range) -> tuple[Any, Any]:
+        """The ends of a range as numbers, no further away than all sides."""
+        if not len(self.numbers):
+            return self._base, self._base
+        lowest, highest = self.numbers[0], self.numbers[-1]
+        low, high = (None if end is None else self._number(end) for end in part[:2])
+        begin = lowest if low is None else min(max(_upwards(low), lowest), highest)
+        end = highest if high is None else max(min(_downwards(high), highest), lowest)
         return begin, end
+
+    def _number(self, end: Any) -> Any:
+        """An end of a range in the units that numbers count."""
+        if isinstance(end, date):
+            return unit_number(end, self.kind)
+        if pa.types.is_decimal(self.kind):
+            return Fraction(end) * Fraction(10) ** self.kind.scale
+        return end
+
+
+def _upwards(number: Any) -> Any:
+    return number if isinstance(number, float) else ceil(number)
+
+
+def _downwards(number: Any) -> Any:
+    return number if isinstance(number, float) else floor(number)

@@ -79,9 +79,9 @@ def _possible(asked: Answerer, column: Column, wanted: Values) -> bool:
 
 
 def _sentence(asked: Answerer, column: Column, value: Any) -> str:
-    said = f"no row can have {column.name} = {value!r}"
     if not isinstance(value, str):
-        return said.replace(repr(value), str(value))
+        return f"no row can have {column.name} = {column.shown(value)}"
+    said = f"no row can have {column.name} = {value!r}"
     known = _known(asked, column)
     hint = did_you_mean(value, known)
     if not hint and 0 < len(known) <= _FEW:

@@ -9,6 +9,7 @@ into runs, others into the most frequent ones and the rest. Missing has a bin of
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,10 +18,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.audits._scales import round_step
+from sfumato.audits._scales import round_step, whole_step
 from sfumato.core.arrays import Counts
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.microdata import Microdata
+from sfumato.core.moments import comparable, python_values
 from sfumato.core.predicates import Compare, Missing, Predicate, at_least, one_of
 
 _CROWDED = 0.8  # one range with more rows than this tells nothing; ranges of equal counts do
@@ -44,17 +46,16 @@ def bins_of(table: Microdata, name: str, most: int) -> tuple[Bin, ...]:
     if attribute.kind is Kind.NUMERICAL and len(attribute.values) > 1:
         found = _ranges(attribute, _edges(attribute, known, room))
     elif attribute.ordered:
-        found = _runs(attribute.values.to_pylist(), room)
+        found = _runs(python_values(attribute.values), room)
     else:
-        found = _most_frequent(attribute.values.to_pylist(), known, room)
+        found = _most_frequent(python_values(attribute.values), known, room)
     return (*found, *([Bin("(missing)", Missing())] if attribute.has_missing else []))
 
 
 def _edges(attribute: Attribute, counts: Counts, most: int) -> list[Any]:
     """Where ranges begin, the first one at the least value."""
     if len(attribute.values) <= most:
-        edges: list[Any] = attribute.values.to_pylist()
-        return edges
+        return python_values(attribute.values)
     if pa.types.is_temporal(attribute.values.type):
         firsts = np.linspace(attribute.positions[0], attribute.positions[-1], most + 1)[:-1]
         return _at(attribute, np.searchsorted(attribute.positions, firsts))
@@ -63,18 +64,24 @@ def _edges(attribute: Attribute, counts: Counts, most: int) -> list[Any]:
 
 
 def _tell(attribute: Attribute, counts: Counts, edges: Sequence[Any]) -> bool:
-    rows, _ = np.histogram(attribute.positions, [*map(float, edges), np.inf], weights=counts)
+    values = comparable(attribute.values)
+    firsts = [0, *(bisect_left(values, edge) for edge in edges[1:])]
+    rows = np.diff(np.append(0, np.cumsum(counts))[[*firsts, len(values)]])
     upper = rows[len(rows) // 2 :].sum()
     return bool(rows.max() < _CROWDED * counts.sum() and upper > _LONG_TAIL * counts.sum())
 
 
 def _round_edges(attribute: Attribute, most: int) -> list[Any]:
     """Multiples of 1, 2 or 5 times a power of ten that lie among the values."""
+    if _whole(attribute):
+        first, last = attribute.values[0].as_py(), attribute.values[-1].as_py()
+        stride = whole_step(-(-(last - first) // (most - 1)))
+        return [first, *range((first // stride + 1) * stride, last + 1, stride)]
     low, high = float(attribute.positions[0]), float(attribute.positions[-1])
-    step = round_step((high - low) / (most - 1))
-    inner = np.arange(math.floor(low / step) + 1, math.ceil(high / step) + 1) * step
-    edges = [low, *inner[(inner > low) & (inner <= high)].tolist()]
-    return [int(edge) for edge in edges] if _whole(attribute) else edges
+    step = round_step(high / (most - 1) - low / (most - 1))
+    with np.errstate(over="ignore"):  # what is too large is not below the highest either
+        inner = np.arange(math.floor(low / step) + 1, math.ceil(high / step) + 1) * step
+    return [low, *inner[(inner > low) & (inner <= high)].tolist()]
 
 
 def _even(attribute: Attribute, counts: Counts, most: int) -> list[Any]:
@@ -84,12 +91,11 @@ def _even(attribute: Attribute, counts: Counts, most: int) -> list[Any]:
 
 
 def _at(attribute: Attribute, codes: Counts) -> list[Any]:
-    edges: list[Any] = attribute.values.take(pa.array(np.unique(codes))).to_pylist()
-    return edges
+    return python_values(attribute.values.take(pa.array(np.unique(codes))))
 
 
 def _ranges(attribute: Attribute, edges: Sequence[Any]) -> Iterator[Bin]:
-    last = attribute.values[len(attribute.values) - 1].as_py()
+    (last,) = python_values(attribute.values[-1:])
     if len(edges) > 1:
         yield Bin(_span(attribute, edges[0], edges[1]), Compare("<", edges[1]))
     for low, high in pairwise(edges[1:]):

@@ -18,6 +18,7 @@ from sfumato.audits._bins import Bin, bins_of, shown
 from sfumato.core.answer import CountAnswers
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.microdata import Microdata
+from sfumato.core.moments import python_values
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.errors import DataError
@@ -106,7 +107,7 @@ def _relation(release: Release, table: Microdata, name: str, sensitive: str) -> 
     """All pairs of a bin and a sensitive value; those of the value that suffers most are kept."""
     bins = bins_of(table, name, _RELATION_BINS)
     attribute = table.attributes[sensitive]
-    values = [*attribute.values.to_pylist(), None]
+    values = [*python_values(attribute.values), None]
     place = {value: code for code, value in enumerate(values)}
     queries = [Query({name: one.predicate}, by=[sensitive]) for one in bins]
     published = [_by_value(release, query, place) for query in queries]

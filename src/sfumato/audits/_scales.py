@@ -8,7 +8,15 @@ import math
 def round_step(least: float) -> float:
     """The least of 1, 2 and 5 times a power of ten that is not below this."""
     power = 10.0 ** math.floor(math.log10(least))
+    if not power:
+        return least  # smaller than the smallest power of ten
     return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least * 0.999)
+
+
+def whole_step(least: int) -> int:
+    """The same of whole numbers, however large."""
+    power = int(10 ** (len(str(max(least, 1))) - 1))
+    return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least)
 
 
 def ticks(high: float, most: int) -> list[float]:

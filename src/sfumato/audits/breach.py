@@ -41,6 +41,7 @@ from sfumato.core.arrays import Codes, Counts, Floats
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
+from sfumato.core.moments import python_values
 from sfumato.core.partition import Partition
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
@@ -234,7 +235,7 @@ class _View:
         weights = rows[self.groups.groups] * self.groups.shares
         sums = np.bincount(self.groups.values, weights=weights, minlength=self.attribute.size)
         codes = np.flatnonzero(sums)
-        values = self.attribute.decode(codes).to_pylist()
+        values = python_values(self.attribute.decode(codes))
         return _ranked(dict(zip(values, (sums[codes] / rows.sum()).tolist(), strict=True)))
 
     def bound(self) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.cli import show
-from sfumato.core.answer import Answer, Result
+from sfumato.core.answer import Answer, Result, plain
 
 FORMATS = ("table", "csv", "json", "arrow")
 
@@ -48,12 +49,16 @@ def _stated(result: Result) -> list[dict[str, Any]]:
 
 def _answer(answer: Answer) -> dict[str, Any]:
     stated = {
-        "estimate": answer.estimate,
-        "lo": answer.lo,
-        "hi": answer.hi,
+        "estimate": _number(answer.estimate),
+        "lo": _number(answer.lo),
+        "hi": _number(answer.hi),
         "nullable": answer.nullable,
     }
     return stated if answer.likely is None else {**stated, "likely": asdict(answer.likely)}
+
+
+def _number(value: Any) -> Any:
+    return plain(value) if isinstance(value, Decimal) else value
 
 
 def _print(result: Result) -> None:

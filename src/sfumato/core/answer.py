@@ -9,13 +9,18 @@ releases that chance could have made.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Counts, Floats
+from sfumato.core.moments import is_moment, of_python
 from sfumato.core.query import ENDINGS
 from sfumato.errors import ParameterError
 
@@ -116,13 +121,16 @@ class Result:
         """All answers as columns."""
         columns: dict[str, pa.Array] = {}
         for place, name in enumerate(self.by):
-            columns[name] = pa.array([key[place] for key in self.keys], self.types[place])
+            columns[name] = _array([key[place] for key in self.keys], self.types[place])
         for place, name in enumerate(self.names):
             kind = self.types[len(self.by) + place]
             found = [line[place] for line in self.answers]
             for end in ENDINGS:
                 values = [getattr(one, end) for one in found]
-                columns[f"{name}_{end}"] = pa.array(values, _type_of(end, kind))
+                estimated = end == "estimate" and pa.types.is_integer(kind)
+                columns[f"{name}_{end}"] = (
+                    _estimates(values, kind) if estimated else _array(values, kind)
+                )
             columns.update(_likely_columns(name, [one.likely for one in found]))
         return pa.table(columns)
 
@@ -143,6 +151,27 @@ class Result:
         return f"Result({len(self):,} x ({shown}))"
 
 
+def plain(value: Any) -> Any:
+    """A value as JSON has it: dates in ISO form, durations in seconds.
+
+    Decimals are numbers where a double is written like them, else texts: none is rounded.
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, np.datetime64):
+        return str(value)
+    if isinstance(value, np.timedelta64):
+        return float(value / np.timedelta64(1, "s"))
+    if isinstance(value, Decimal):
+        number = float(value)
+        return number if Decimal(repr(number)) == value else str(value)
+    return value
+
+
 def _likely_columns(name: str, found: Sequence[Likely | None]) -> dict[str, pa.Array]:
     if not any(found):
         return {}
@@ -154,9 +183,38 @@ def _likely_columns(name: str, found: Sequence[Likely | None]) -> dict[str, pa.A
     }
 
 
-def _type_of(end: str, kind: pa.DataType) -> pa.DataType:
-    """Expected counts and sums are fractions, whatever they are of."""
-    return pa.float64() if end == "estimate" and pa.types.is_integer(kind) else kind
+def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values in their type, or a wider one: sums, and numbers without a sign, may need it."""
+    if kind == pa.int64():
+        return _whole_numbers(values)
+    if is_moment(kind):
+        return of_python(values, kind)
+    if not pa.types.is_decimal(kind):
+        return pa.array(values, kind)
+    try:
+        return pa.array(values, kind)
+    except pa.ArrowInvalid:
+        return pa.array(values, pa.decimal256(76, kind.scale))
+
+
+def _whole_numbers(values: Sequence[Any]) -> pa.Array:
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0), max(known, default=0)
+    if low >= -(2**63) and high < 2**63:
+        return pa.array(values, pa.int64())
+    if low >= 0 and high < 2**64:
+        return pa.array(values, pa.uint64())
+    return pa.array([None if value is None else Decimal(value) for value in values],
+                    pa.decimal128(38, 0))  # fmt: skip
+
+
+def _estimates(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Expected counts and sums are fractions, whatever they are of. Where doubles cannot tell one
+    that lies at its bound they are whole numbers.
+    """
+    if all(value is None or float(value) == value for value in values):
+        return pa.array([None if value is None else float(value) for value in values])
+    return _array([None if value is None else round(value) for value in values], kind)
 
 
 def _short(value: Any) -> str:

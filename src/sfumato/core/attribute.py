@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core.arrays import Codes, Floats, Ints
+from sfumato.core.moments import calendar_limits, python_values
 from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
@@ -116,7 +117,7 @@ def encode(
     domain, codes_of = _ordered_domain(name, found, order)
     if taxonomy is not None and order is taxonomy.leaves:
         # leaves come from files as texts; labels and domain must agree on what a value is
-        taxonomy = taxonomy.with_leaves(domain.to_pylist())
+        taxonomy = taxonomy.with_leaves(python_values(domain))
     kind = _kind(name, domain, kind)
     attribute = Attribute(
         name=name,
@@ -188,6 +189,8 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_floating(kind):
         return _plain_floats(name, column.cast(pa.float64()))
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        _require_calendar(name, column)
     if pa.types.is_string(kind) or pa.types.is_boolean(kind) or _has_distances(kind):
         return column
     raise DataError(
@@ -200,6 +203,22 @@ def _plain_floats(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         raise DataError(f"column {name!r} holds infinite numbers; make them missing", source=name)
     # adding 0.0 turns -0.0 into 0.0: equal numbers must have one code
     return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), pc.add(column, 0.0))
+
+
+def _require_calendar(name: str, column: pa.ChunkedArray) -> None:
+    """Python's calendar has the years 1 to 9999; what lies outside could be neither shown nor asked
+    for.
+    """
+    limits = calendar_limits(column.type)
+    if limits is None or column.null_count == len(column):
+        return
+    width = pa.int32() if column.type.bit_width == 32 else pa.int64()
+    ends = pc.min_max(column.cast(width)).as_py()
+    if ends["min"] < limits[0] or ends["max"] > limits[1]:
+        raise DataError(
+            f"column {name!r} holds dates or times beyond the years 1 to 9999; make them missing",
+            source=name,
+        )
 
 
 def _has_distances(kind: pa.DataType) -> bool:

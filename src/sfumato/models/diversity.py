@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.core.arrays import Counts, Flags, Floats
 from sfumato.core.histograms import Histograms
+from sfumato.core.moments import python_values
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.models._parameters import finite_number, whole_number
 from sfumato.models._rules import DISTINCT, ENTROPY, FREQUENCY, RECURSIVE, TOLERANCE, Rule
@@ -190,7 +191,7 @@ def _tail(groups: Histograms, depth: int) -> Counts:
 def _most_frequent(whole: Histograms) -> tuple[Any, int]:
     code = int(np.argmax(whole.whole))
     attribute = whole.attribute
-    value = None if attribute is None else attribute.decode(np.array([code]))[0].as_py()
+    value = None if attribute is None else python_values(attribute.decode(np.array([code])))[0]
     return value, int(whole.whole[code])
 
 

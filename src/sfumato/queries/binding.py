@@ -141,7 +141,7 @@ def _by_declared_order(predicate: Compare, value: Any, column: Column) -> tuple[
     if value not in column.ranks:
         raise QueryRefused(
             f"{predicate.operator} on {column.name!r} follows its declared order, "
-            f"in which {value!r} does not occur",
+            f"in which {predicate.value!r} does not occur",
             clause=column.name,
             position=predicate.at,
         )

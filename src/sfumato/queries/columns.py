@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.microdata import Microdata
+from sfumato.core.moments import comparable, has_zone, read_text, shown, unit_number
 from sfumato.core.predicates import Position
 from sfumato.core.query import Query
 from sfumato.errors import QueryRefused
@@ -76,9 +77,13 @@ class Column:
             return bool
         return str if self.type in (pa.string(), pa.large_string()) else None
 
+    def shown(self, value: Any) -> Any:
+        """A value that is compared, as Python has it."""
+        return shown(value, self.type)
+
     def fitted(self, value: Any, at: Position = None) -> Any:
-        """A stated value in the column's type, or a refusal."""
-        if isinstance(value, np.generic):
+        """A stated value as those of the column are compared (core.moments), or a refusal."""
+        if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
             value = value.item()
         try:
             fitted = _fit(value, self.type)
@@ -118,6 +123,11 @@ class Catalog:
         ]
         return cls.of([*coded, *shown])
 
+    def refusing(self, reasons: Mapping[str, str]) -> Catalog:
+        """The same where questions about some columns are refused."""
+        refused = {name: replace(self.columns[name], refusal=why) for name, why in reasons.items()}
+        return Catalog({**self.columns, **refused})
+
     def find(self, name: str, at: Position = None) -> Column:
         """The column of a name; letters' case matters only where it decides between two."""
         alike = [name] if name in self.columns else self._alike(name)
@@ -139,7 +149,7 @@ class Catalog:
 def declared_order(attribute: Attribute) -> tuple[Any, ...] | None:
     """The order that an owner gave to values which have none by nature, or another one."""
     declared = attribute.kind is Kind.CATEGORICAL and attribute.ordered
-    return tuple(attribute.values.to_pylist()) if declared else None
+    return tuple(comparable(attribute.values)) if declared else None
 
 
 def is_codable(kind: pa.DataType) -> bool:
@@ -153,6 +163,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return plain_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_null(kind):
         return pa.string()
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
     return pa.float64() if pa.types.is_floating(kind) else kind
 
 
@@ -187,16 +199,18 @@ def _fit_time(value: Any, kind: pa.DataType) -> Any:
             return date.fromisoformat(value)
         return value if isinstance(value, date) and not isinstance(value, datetime) else None
     if pa.types.is_timestamp(kind):
-        if isinstance(value, str):
-            value = datetime.fromisoformat(value)
-        elif isinstance(value, date) and not isinstance(value, datetime):
+        if isinstance(value, date) and not isinstance(value, datetime):
             value = datetime.combine(value, time())
-        matches = isinstance(value, datetime) and (value.tzinfo is None) == (kind.tz is None)
-        return value if matches else None
-    if pa.types.is_time(kind):
-        value = time.fromisoformat(value) if isinstance(value, str) else value
-        return value if isinstance(value, time) else None
-    return value if isinstance(value, timedelta) else None
+        if not isinstance(value, str | datetime | np.datetime64):
+            return None
+        if has_zone(value) is (kind.tz is None):
+            return None  # an hour that summer time repeats would be two
+    elif pa.types.is_time(kind):
+        if not isinstance(value, str | time):
+            return None
+    elif not isinstance(value, timedelta | np.timedelta64):
+        return None
+    return read_text(value, kind) if isinstance(value, str) else unit_number(value, kind)
 
 
 def _kind_name(kind: pa.DataType) -> str:
@@ -209,8 +223,9 @@ def _kind_name(kind: pa.DataType) -> str:
     if pa.types.is_date(kind):
         return "dates such as '2020-12-31'"
     if pa.types.is_timestamp(kind):
-        zone = "without a time zone" if kind.tz is None else "with a time zone"
-        return f"times {zone}, such as '2020-12-31 23:59:59'"
+        if kind.tz is None:
+            return "times without a time zone, such as '2020-12-31 23:59:59'"
+        return "times with a time zone, such as '2020-12-31 23:59:59+01:00'"
     if pa.types.is_time(kind):
         return "times of day such as '23:59:59'"
     return "durations" if pa.types.is_duration(kind) else "text"

@@ -6,6 +6,7 @@ A list holds wanted values, null standing for missing. Other predicates are obje
 {"<=": 30}, {"between": [30, 50]}, {"not": p}, {"either": [p, q, ...]}, {"both": [p, q, ...]} and
 {"missing": true}. Values that JSON lacks are objects as well, {"date": "2020-02-29"}. Equal queries
 have equal lines: names and lists are sorted, and 30, 30.0 and Decimal("30") are all written as 30.
+Times finer than microseconds are nanoseconds since 1970, {"datetime64": "1577836800000000001"}.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from sfumato.core.moments import nanoseconds_of
 from sfumato.core.predicates import (
     Both,
     Compare,
@@ -159,10 +161,15 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "time": time.fromisoformat,
     "microseconds": lambda text: timedelta(microseconds=int(text)),
     "decimal": Decimal,
+    "datetime64": lambda text: np.datetime64(int(text), "ns"),
+    "timedelta64": lambda text: np.timedelta64(int(text), "ns"),
 }
 
 
 def _value_to_plain(value: Any) -> Any:
+    fine = nanoseconds_of(value)
+    if fine is not None:
+        return {type(fine).__name__: str(fine.astype(np.int64))}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float | Decimal) and math.isfinite(value):

@@ -24,7 +24,9 @@ def literal(node: exp.Expr) -> Any:
     """The Python value of a literal, or a refusal."""
     node = unwrapped(node)
     if isinstance(node, exp.Neg):
-        return -_positive(node)
+        number = _positive(node)
+        # not by arithmetic, which rounds decimals to 28 digits
+        return number.copy_negate() if isinstance(number, Decimal) else -number
     if isinstance(node, exp.Boolean):
         return node.this
     if isinstance(node, exp.Null):
@@ -50,9 +52,16 @@ _KINDS = {str: "a text", date: "a date", datetime: "a timestamp", time: "a time"
 _PARSERS: dict[exp.DType, tuple[str, Callable[[str], Any]]] = {
     exp.DType.DATE: ("DATE '2020-12-31'", date.fromisoformat),
     exp.DType.TIME: ("TIME '23:59:59'", time.fromisoformat),
-    exp.DType.TIMESTAMP: ("TIMESTAMP '2020-12-31 23:59:59'", datetime.fromisoformat),
+    exp.DType.TIMESTAMP: ("TIMESTAMP '2020-12-31 23:59:59'", lambda text: _timestamp(text)),
 }
+_FINER = re.compile(r"[.,]\d{7}")
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+
+
+def _timestamp(text: str) -> datetime | str:
+    """Python would cut off what is finer than microseconds; a column reads it from the text."""
+    found = datetime.fromisoformat(text)
+    return text if _FINER.search(text) else found
 
 
 def _positive(node: exp.Neg) -> int | Decimal:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sqlglot import Parser, Tokenizer
 
+from sfumato.core.moments import nanoseconds_of
 from sfumato.core.predicates import (
     Both,
     Compare,
@@ -127,16 +128,29 @@ def _compared(predicate: Compare, name: str, negated: bool) -> str:
 
 def _sorted(values: Iterable[Any]) -> list[str]:
     """Numbers by size, the rest as text."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    plain = [_item(value) for value in values]
     try:
         return [_value(value) for value in sorted(plain)]
     except TypeError:
         return sorted(map(_value, plain))
 
 
+def _item(value: Any) -> Any:
+    """What NumPy has as Python has it; nanoseconds Python does not have."""
+    fine = nanoseconds_of(value)
+    if fine is not None:
+        return fine
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _value(value: Any) -> str:
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(fine := nanoseconds_of(value), np.datetime64):
+        # NumPy's times are in UTC, or have no zone
+        zone = "+00:00" if getattr(value, "tzinfo", None) is not None else ""
+        return f"TIMESTAMP {_quoted(str(fine).replace('T', ' ') + zone)}"
+    if isinstance(fine, np.timedelta64):
+        return f"INTERVAL {_quoted(str(fine))}"
+    value = _item(value)
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):

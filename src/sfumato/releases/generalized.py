@@ -13,13 +13,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Codes
 from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes
+from sfumato.core.exact import exact_numbers, means_by_group
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -234,12 +234,12 @@ def _has_mean(attribute: Attribute) -> bool:
 
 def _means(table: Microdata, partition: Partition, attribute: Attribute) -> pa.Array:
     """Mean of the values a group has; null where it has none."""
-    codes = table.codes[attribute.name]
+    codes, kind = table.codes[attribute.name], attribute.values.type
     known = codes != attribute.missing_code
-    groups, at = partition.groups[known], attribute.positions[codes[known]]
-    totals = np.bincount(groups, weights=at, minlength=partition.n_groups)
-    counts = np.bincount(groups, minlength=partition.n_groups)
-    return pa.array(totals / np.maximum(counts, 1), mask=counts == 0)
+    numbers = exact_numbers(attribute.values)[codes[known]]
+    scale = kind.scale if pa.types.is_decimal(kind) else 0
+    means, counts = means_by_group(numbers, partition.groups[known], partition.n_groups, scale)
+    return pa.array(means, mask=counts == 0)
 
 
 def _require_unused(more: Columns, taken: Collection[str]) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sfumato.core.arrays import Ints
 from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.moments import python_values
 from sfumato.core.schema import Role
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.io.plain import plain_table
@@ -130,7 +131,7 @@ def describe_column(
         form=form,
         columns=columns or (attribute.name,),
         kind=attribute.kind,
-        order=tuple(attribute.values.to_pylist()) if declared and tree is None else None,
+        order=tuple(python_values(attribute.values)) if declared and tree is None else None,
         taxonomy=tree.to_nested() if tree is not None else None,
         tight=tight,
         type=type_text(attribute.values.type) if form == "text" else None,

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
-from datetime import time as time_of_day
-from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.csv
 
-from sfumato.core.answer import Answer, Result
+from sfumato.core.answer import Answer, Result, plain
 from sfumato.core.query import COUNT
 from sfumato.server.databases import State
 from sfumato.server.exchange import JSON, to_json
@@ -114,17 +110,6 @@ def explain(state: State, asked: Asked, most_groups: int) -> dict[str, Any]:
         "groups": len(result),
         "uses": question.uses,
     }
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON has it: dates in ISO form, durations in seconds."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, date | time_of_day):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    return float(value) if isinstance(value, Decimal) else value
 
 
 def _rows(result: Result) -> list[dict[str, Any]]:

@@ -239,7 +239,7 @@ def _left(axis: Axis, runs: Runs | None) -> int:
 
 def _predicate(axis: Axis, runs: Runs) -> Predicate:
     """What keeps exactly these codes: a list if they are few names, else from one to another."""
-    line, missing = axis.line, axis.attribute.missing_code
+    line, missing = axis.shown, axis.attribute.missing_code
     known = [(first, min(last, missing - 1)) for first, last in runs if first < missing]
     listed = axis.attribute.kind is Kind.CATEGORICAL and _left(axis, tuple(known)) <= _FEW
     points = [a for a, b in known if a == b]

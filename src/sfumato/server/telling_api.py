@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+import pyarrow as pa
+
+from sfumato.core.answer import plain
 from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.moments import python_values
 from sfumato.errors import StoreError
 from sfumato.server.access import ALLOWED, Grant, chosen
-from sfumato.server.answering import plain
 from sfumato.server.databases import State
 from sfumato.server.errors import ApiError, invalid
 from sfumato.server.exchange import Call, Reply
@@ -145,11 +148,11 @@ def _attribute(attribute: Attribute, role: str) -> dict[str, Any]:
     }
     values = attribute.values
     if attribute.kind is Kind.NUMERICAL:
-        ends = (values[0].as_py(), values[-1].as_py()) if len(values) else (None, None)
+        ends = python_values(pa.concat_arrays([values[:1], values[-1:]])) or [None, None]
         return {**told, "min": plain(ends[0]), "max": plain(ends[1])}
     if len(values) > _MOST_VALUES:
         return told
-    return {**told, "values": [plain(value) for value in values.to_pylist()]}
+    return {**told, "values": [plain(value) for value in python_values(values)]}
 
 
 def _number(parameters: dict[str, str], name: str, default: int, most: int) -> int:

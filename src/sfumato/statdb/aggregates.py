@@ -40,27 +40,15 @@ together, and without one GROUP BY and COUNT already tell all there is, exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from sfumato.answers.choices import Choices
 from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.core.exact import Numbers, as_doubles, order_keys
 from sfumato.core.query import Function
 from sfumato.errors import QueryRefused
 from sfumato.statdb.bucketization import Bucketization
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tallied(Choices):
-    """Choices of which few entries stand for very many rows."""
-
-    def exact_sum(self) -> float:
-        """The sum of all values, rounded once."""
-        if self.slack() == 0:
-            return float(self.low @ self.counts)
-        pairs = zip(self.low.tolist(), self.counts.tolist(), strict=True)
-        return float(sum(Fraction(value) * count for value, count in pairs))
 
 
 def not_answered(name: str, function: Function) -> QueryRefused:
@@ -78,7 +66,7 @@ def no_choices() -> Choices:
     return Choices(values, values, values, values, counts, np.zeros(1, np.int64), counts, counts)
 
 
-def a_choices(tally: Counts, wanted: Counts, numbers: Floats, buckets: Bucketization) -> Choices:
+def a_choices(tally: Counts, wanted: Counts, numbers: Numbers, buckets: Bucketization) -> Choices:
     """The clusters of A-Decompose's version; ``tally`` has its groups by bucket and q."""
     entries = _Entries.of(wanted, numbers, buckets)
     places = np.flatnonzero(tally)
@@ -91,7 +79,7 @@ def a_choices(tally: Counts, wanted: Counts, numbers: Floats, buckets: Bucketiza
 
 
 def g_choices(
-    inside: Counts, partly: Counts, wanted: Counts, numbers: Floats, buckets: Bucketization
+    inside: Counts, partly: Counts, wanted: Counts, numbers: Numbers, buckets: Bucketization
 ) -> Choices:
     """The clusters of G-Count's version; its groups of types 1 and 2 by bucket."""
     entries = _Entries.of(wanted, numbers, buckets)
@@ -106,16 +94,16 @@ def g_choices(
 class _Entries:
     """The wanted values of every bucket, ascending; ``numbers_of`` counts them."""
 
-    values: Floats
+    values: Numbers
     starts: Counts
     numbers_of: Counts
 
     @classmethod
-    def of(cls, wanted: Counts, numbers: Floats, buckets: Bucketization) -> _Entries:
+    def of(cls, wanted: Counts, numbers: Numbers, buckets: Bucketization) -> _Entries:
         marks = _marked(wanted, len(buckets.value_starts) - 1)[buckets.values]
         bucket = np.repeat(np.arange(buckets.n_buckets), np.diff(buckets.starts))[marks]
         values = numbers[buckets.values[marks]]
-        order = np.lexsort((values, bucket))
+        order = np.lexsort((order_keys(values), bucket))
         numbers_of = np.bincount(bucket, minlength=buckets.n_buckets)
         return cls(values[order], np.cumsum(numbers_of) - numbers_of, numbers_of)
 
@@ -127,10 +115,10 @@ class _Entries:
         starts = np.append(0, np.cumsum(sizes))
         within = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
         values = self.values[np.repeat(self.starts[bucket], sizes) + within]
-        return Tallied(
+        return Choices(
             low=values,
             high=values,
-            expected=values,
+            expected=as_doubles(values),
             weights=np.repeat(times * share, sizes),
             counts=np.repeat(times, sizes),
             starts=starts,

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers.aggregates import aggregated
+from sfumato.answers.aggregates import aggregated, result_type
 from sfumato.answers.choices import Choices
 from sfumato.answers.groups import MAX_COMPUTED
 from sfumato.answers.scope import Counted
@@ -150,17 +150,13 @@ def _answered(source: Counting, conditions: Conditions, aggregate: Aggregate) ->
 
 def _types(catalog: Catalog, bound: BoundQuery) -> tuple[pa.DataType, ...]:
     """By the schema alone."""
-    kinds = [catalog.columns[name].type for name in bound.by]
-    for aggregate in bound.select:
-        if aggregate.attribute is None or aggregate.function == "count":
-            kinds.append(pa.int64())
-            continue
-        kind = catalog.columns[aggregate.attribute].type
-        if pa.types.is_integer(kind) and aggregate.function != "avg":
-            kinds.append(pa.int64())
-        else:
-            kinds.append(kind if pa.types.is_temporal(kind) else pa.float64())
-    return tuple(kinds)
+    columns = catalog.columns
+    grouped = (columns[name].type for name in bound.by)
+    found = (
+        result_type(one.function, one.attribute and columns[one.attribute].type)
+        for one in bound.select
+    )
+    return (*grouped, *found)
 
 
 def _keys(axis: Axis, runs: Runs | None) -> list[tuple[int, Any]]:

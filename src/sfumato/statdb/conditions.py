@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.moments import comparable, python_values
 from sfumato.core.predicates import Both, Compare, Predicate
 from sfumato.queries.values import Range, Values
 
@@ -36,14 +39,20 @@ class Axis:
 
     @cached_property
     def line(self) -> list[Any]:
-        """The values in the order of their codes, without the missing one."""
-        values: list[Any] = self.attribute.values.to_pylist()
-        return values
+        """The values as they are compared (core.moments), in the order of their codes, without the
+        missing one.
+        """
+        return comparable(self.attribute.values)
+
+    @cached_property
+    def shown(self) -> list[Any]:
+        """The same values as Python has them."""
+        return python_values(self.attribute.values)
 
     @property
     def keys(self) -> list[Any]:
-        """The values, None for a missing one at the end."""
-        return [*self.line, *([None] if self.attribute.has_missing else [])]
+        """The values as they are shown, None for a missing one at the end."""
+        return [*self.shown, *([None] if self.attribute.has_missing else [])]
 
     @cached_property
     def codes(self) -> Mapping[Any, int]:
@@ -58,7 +67,7 @@ class Axis:
     @cached_property
     def whole(self) -> bool:
         """Whether the values are whole numbers in their order."""
-        return self.sorted and all(type(value) is int for value in self.line)
+        return self.sorted and bool(pa.types.is_integer(self.attribute.values.type))
 
     def runs(self, wanted: Values) -> Runs:
         """The codes of the wanted values."""

@@ -25,8 +25,9 @@ from sfumato.answers.choices import Choices
 from sfumato.answers.scope import Counted
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.arrays import Codes, Counts
-from sfumato.core.attribute import Attribute, as_floats
+from sfumato.core.attribute import Attribute
 from sfumato.core.compiled import announce
+from sfumato.core.exact import exact_numbers
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Function, Query
@@ -178,7 +179,7 @@ class Engine:
             raise not_answered(name, function)
         if not wanted.size or not all(quasi.values()):
             return no_choices()
-        numbers = as_floats(self.attributes[name].values)
+        numbers = exact_numbers(self.attributes[name].values)
         stored, search = self.stored, self._searcher.search(quasi)
         if self.framework == "anatomy":
             tally = a_tally(stored.index.bitmaps, *search, wanted, stored.buckets)

@@ -40,6 +40,7 @@ from sfumato.algorithms.anatomize import fill_slots
 from sfumato.core._kernels import number_rows, rows_by_group
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
+from sfumato.core.moments import python_values
 from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.statdb._plan_kernel import take_largest
@@ -81,7 +82,7 @@ def require_m_unique(sensitive: Attribute, counts: Counts, m: int) -> None:
     n, most = int(counts.sum()), int(counts.max())
     if most * m <= n:
         return
-    value = sensitive.decode(np.array([counts.argmax()]))[0].as_py()
+    (value,) = python_values(sensitive.decode(np.array([counts.argmax()])))
     largest = n // most
     shown = "a missing value" if value is None else repr(value)
     advice = (

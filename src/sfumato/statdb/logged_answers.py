@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from datetime import date, time, timedelta
-from decimal import Decimal
 from typing import Any
 
-from sfumato.core.answer import Result
+from sfumato.core.answer import Result, plain
 from sfumato.core.query import Query
 from sfumato.queries.query_json import from_line
 from sfumato.queries.sql import parse
@@ -71,25 +68,11 @@ def _logged(answer: str) -> list[Any]:
 def _own_rows(result: Result) -> list[Any]:
     return [
         [
-            list(map(_plain, key)),
-            [
-                [_plain(one.lo), _plain(one.hi), _plain(one.estimate), one.nullable]
-                for one in answers
-            ],
+            list(map(plain, key)),
+            [[plain(one.lo), plain(one.hi), plain(one.estimate), one.nullable] for one in answers],
         ]
         for key, answers in zip(result.keys, result.answers, strict=True)
     ]
-
-
-def _plain(value: Any) -> Any:
-    """As the server writes it."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    return float(value) if isinstance(value, Decimal) else value
 
 
 def _fingerprint(rows: list[Any]) -> bytes:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from sfumato.algorithms.anatomize import require_discrete
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
+from sfumato.core.moments import comparable
 from sfumato.core.partition import Partition
 from sfumato.core.spelling import require_one_spelling
 from sfumato.errors import ParameterError, PromiseBroken, SfumatoWarning
@@ -88,7 +89,7 @@ def require_spelling(table: Microdata) -> None:
     for attribute in table.sensitive:
         declared = attribute.ordered or attribute.taxonomy is not None
         if not declared:
-            require_one_spelling(attribute.name, attribute.values.to_pylist())
+            require_one_spelling(attribute.name, comparable(attribute.values))
 
 
 def require_kept(

@@ -54,6 +54,14 @@ def microdata(quasi: list[str], sensitive: list[str], n: int = N, **options: Any
     )
 
 
+def of_numbers(kind: pa.DataType, numbers: list[Any]) -> sf.Microdata:
+    columns = {"it": pa.array(numbers * 4, kind), "disease": list("abcd") * len(numbers)}
+    return sf.Microdata.from_arrow(
+        pa.table(columns), sf.Schema(quasi=["it"], sensitive=["disease"])
+    )
+
+
+LARGEST = 1.7976931348623157e308
 ORDERS = {"grade": ["low", "middle", "high"]}
 TABLES: dict[str, Callable[[], sf.Microdata]] = {
     "plain": lambda: microdata(["age", "sex", "city"], ["disease"]),
@@ -71,6 +79,15 @@ TABLES: dict[str, Callable[[], sf.Microdata]] = {
     "tiny": lambda: microdata(["age", "sex"], ["disease"], n=5),
     "sensitive numbers": lambda: microdata(["age"], ["code"]),
     "sensitive missing": lambda: microdata(["age"], ["gaps"]),
+    "top of int64": lambda: of_numbers(pa.int64(), [2**63 - 1 - i for i in range(40)]),
+    "both ends of int64": lambda: of_numbers(
+        pa.int64(), [-(2**63), 2**63 - 1, *range(-(2**62), 2**62, 2**57)]
+    ),
+    "top of uint64": lambda: of_numbers(pa.uint64(), [2**64 - 1 - 7 * i for i in range(40)]),
+    "largest doubles": lambda: of_numbers(
+        pa.float64(), [-LARGEST, LARGEST, *(LARGEST / i for i in range(2, 40))]
+    ),
+    "smallest doubles": lambda: of_numbers(pa.float64(), [5e-324 * i for i in range(40)]),
 }
 
 

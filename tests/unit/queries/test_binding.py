@@ -1,7 +1,8 @@
 """Predicates become sets of values, in SQL's three-valued logic, whatever words they come in."""
 
-from datetime import date, datetime
+from datetime import date, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
@@ -118,8 +119,15 @@ def test_a_declared_order_is_followed(operator: Any, other: str) -> None:
         (pa.float64(), Decimal("0.1"), 0.1),
         (pa.decimal128(10, 2), 0.1, Decimal("0.1")),
         (pa.date32(), "2024-02-29", date(2024, 2, 29)),
-        (pa.timestamp("us"), date(2024, 1, 1), datetime(2024, 1, 1)),
-        (pa.timestamp("us"), "2024-01-01 12:30:00", datetime(2024, 1, 1, 12, 30)),
+        (pa.timestamp("us"), date(2024, 1, 1), 19_723 * 86_400 * 10**6),
+        (pa.timestamp("s"), "2024-01-01 12:30:00", 19_723 * 86_400 + 45_000),
+        (pa.timestamp("s"), "2024-01-01 12:30:00.5", Fraction(2 * 1_704_112_200 + 1, 2)),
+        (pa.timestamp("s", "Europe/Berlin"), "2024-10-27 02:30+02:00", 1_729_989_000),
+        (pa.timestamp("s", "Europe/Berlin"), "2024-10-27 02:30+01:00", 1_729_992_600),
+        (pa.timestamp("ns"), "1970-01-01 00:00:00.000000001", 1),
+        (pa.timestamp("ns"), np.datetime64(7, "ns"), 7),
+        (pa.time32("s"), "00:01:00", 60),
+        (pa.duration("ms"), timedelta(seconds=2), 2_000),
         (pa.bool_(), True, True),
         (pa.string(), "x", "x"),
     ],

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.answers.choices import Choices
 from sfumato.errors import QueryRefused
 from sfumato.statdb import Engine
-from sfumato.statdb.aggregates import Tallied
 from sfumato.statdb.engine import Framework
 from tests.support.tables import microdata
 
@@ -194,6 +194,6 @@ def test_sums_are_rounded_once() -> None:
     values = np.array([0.1, 1e16])
     counts, ones = np.array([10, 3]), np.ones(2)
     sizes = np.array([13])
-    found = Tallied(values, values, values, ones, counts, np.array([0, 2]), sizes, sizes)
-    assert found.exact_sum() == 3e16
+    found = Choices(values, values, values, ones, counts, np.array([0, 2]), sizes, sizes)
+    assert float(found.sum_of_all()) == 3e16
     assert found.decided

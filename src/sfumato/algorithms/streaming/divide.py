@@ -55,6 +55,7 @@ from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
 from sfumato.core.compiled import announce
 from sfumato.core.histograms import Histograms
+from sfumato.core.moments import comparable
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
@@ -126,7 +127,7 @@ def divide_file(
     tell("counting values", 0.0)
     census = take_census(rows, sensitive)
     if not census.attribute.ordered:
-        require_one_spelling(sensitive, census.attribute.values.to_pylist())
+        require_one_spelling(sensitive, comparable(census.attribute.values))
     l = _require_feasible(need, census)
     announce(next_groups)
     randomness.bind((str(need), dict(schema.roles)), lambda: checksum(source))

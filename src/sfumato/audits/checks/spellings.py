@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from sfumato.core.moments import comparable
 from sfumato.core.schema import Role
 from sfumato.core.spelling import folded, require_one_spelling
 from sfumato.errors import DataError, SfumatoWarning
@@ -58,6 +59,6 @@ def _twice(column: PublishedColumn, tables: Sequence[pa.Table]) -> Iterator[str]
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", SfumatoWarning)  # the owner was told
-                    require_one_spelling(column.name, values.to_pylist())
+                    require_one_spelling(column.name, comparable(values))
             except DataError as error:
                 yield str(error)

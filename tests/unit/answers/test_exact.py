@@ -1,0 +1,137 @@
+"""Numbers that doubles do not have, one by one; tests/properties/test_sentinels.py mixes them."""
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.core.exact import means_by_group, total
+from sfumato.errors import DataError, QueryRefused
+from sfumato.statdb import Engine
+from tests.support.tables import microdata
+
+MOST = 2**63 - 1
+LARGEST = 1.7976931348623157e308
+
+
+def people(income: Any, **described: Any) -> sf.Microdata:
+    n = len(income)
+    columns = {"income": income, "ill": (list("abc") * n)[:n]}
+    return microdata(columns, quasi=["income"], sensitive=["ill"], **described)
+
+
+@pytest.mark.parametrize("value", [MOST, -MOST - 1])
+def test_a_sentinel_at_the_end_of_int64_is_counted(value: int) -> None:
+    release = sf.publish(people([value] * 3 + [1, 2, 3]), sf.Mondrian(), sf.KAnonymity(3))
+    beyond = f"income {'>' if value > 0 else '<'} {value}"
+    for text, truth in (
+        (f"income = {value}", 3), (f"income >= {value}", 3 if value > 0 else 6),
+        (f"income <= {value}", 6 if value > 0 else 3), ("income IS NOT NULL", 6), (beyond, 0),
+        (f"income <> {value}", 3), (f"income > {10**30}", 0), (f"income < {10**30}", 6),
+    ):  # fmt: skip
+        answer = release.count(text)
+        assert (answer.lo, answer.hi) == (truth, truth), text
+
+
+def test_unsigned_numbers_above_2_63_are_counted_and_listed() -> None:
+    top = 2**64 - 1
+    table = people(pa.array([top] * 3 + [top - 9] * 3, pa.uint64()))
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(3))
+    assert release.count(f"income = {top}").lo == 3
+    assert release.count(f"income > {2**63}").lo == 6
+    found = release.query("SELECT income, COUNT(*) FROM t GROUP BY income")
+    assert found.keys == ((top - 9,), (top,))
+    assert release.query("SELECT SUM(income) FROM t").answer.lo == 3 * top + 3 * (top - 9)
+
+
+def test_sums_of_whole_numbers_are_whole_numbers() -> None:
+    table = people([MOST, MOST - 1, 2**53 + 1] * 2)
+    found = table.query("SELECT SUM(income) AS s, MIN(income) AS a, MAX(income) AS b FROM t")
+    truths = (4 * MOST + 2**54, 2**53 + 1, MOST)
+    for answer, truth in zip(found.answers[0], truths, strict=True):
+        assert answer.lo == answer.hi == answer.estimate == truth
+        assert isinstance(answer.lo, int)
+    shown = found.table.to_pylist()[0]
+    assert shown["s_lo"] == shown["s_estimate"] == truths[0]
+    assert shown["a_estimate"] == 2**53 + 1
+
+
+def test_a_database_tells_whole_numbers_too() -> None:
+    pay = [2**53 + 1, 2**53 + 3, MOST, -MOST - 1] * 5
+    table = microdata({"age": [30, 40] * 10, "pay": pay}, quasi=["age"], sensitive=["pay"])
+    engine = Engine.create(table, m=2, seed=1)
+    found = engine.query("SELECT SUM(pay), MIN(pay), MAX(pay) FROM t").answers[0]
+    assert [one.lo for one in found] == [sum(pay), min(pay), max(pay)] == [one.hi for one in found]
+    assert found[0].estimate == sum(pay)
+    assert engine.count(f"pay = {2**53 + 1}").lo == 5
+
+
+def test_decimals_stay_decimals() -> None:
+    pay = [Decimal("99999999999999999999999999999999.999999")] * 3 + [Decimal("-0.000001")] * 3
+    table = people(pa.array(pay, pa.decimal128(38, 6)))
+    found = table.query("SELECT SUM(income) AS s, MAX(income) AS b FROM t")
+    assert found.answers[0][0].lo == Decimal("299999999999999999999999999999999.999994")
+    assert found.answers[0][1].hi == pay[0]
+    assert pa.types.is_decimal(found.table.schema.field("s_lo").type)
+    assert table.count("income = -0.000001").lo == 3
+
+
+def test_a_mean_of_the_largest_doubles_is_finite_and_verified(tmp_path: Path) -> None:
+    table = people([LARGEST] * 3 + [-LARGEST] * 3 + [1.0, 1.0, float(np.nextafter(1.0, 2))])
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(3), means=True)
+    assert np.isfinite(release.table["income_mean"].to_numpy()).all()
+    release.write(tmp_path / "out")
+    assert sf.verify(tmp_path / "out").ok
+    average = release.query("SELECT AVG(income) FROM t").answer
+    assert average.lo <= 1 / 3 <= average.hi
+    with pytest.raises(QueryRefused, match="larger than any double"):
+        people([LARGEST] * 3).query("SELECT SUM(income) FROM t")
+
+
+def test_a_mean_that_is_no_number_is_not_used() -> None:
+    """Older releases hold such means; asking for an average never ended."""
+    table = people([LARGEST] * 3 + [1.0] * 3)
+    made = sf.publish(table, sf.Mondrian(), sf.KAnonymity(3), means=True)
+    place = made.groups.column_names.index("income_mean")
+    means = pa.array([float("inf")] * made.groups.num_rows)
+    spoiled = made.groups.set_column(place, "income_mean", means)
+    release = sf.GeneralizedTable(spoiled, made.group_of_row, made.rows, made.manifest)
+    average = release.query("SELECT AVG(income) FROM t WHERE ill = 'a'").answer
+    assert average.lo <= average.estimate <= average.hi <= LARGEST
+
+
+def test_sums_are_exact_whatever_their_parts() -> None:
+    numbers = np.array([1e308, -1e308, 5e-324, 0.1, 2.0**53, 1.0])
+    counts = np.array([3, 3, 2, 10, 1, 1])
+    pairs = zip(numbers.tolist(), counts.tolist(), strict=True)
+    assert total(numbers, counts) == sum(Fraction(value) * count for value, count in pairs)
+
+
+def test_means_of_decimals_are_in_their_own_unit() -> None:
+    means, counts = means_by_group(
+        np.array([10, 20, 10**30], np.object_), np.array([0, 0, 2], np.int32), 3, 1
+    )
+    assert means.tolist() == [1.5, 0.0, 1e29]
+    assert counts.tolist() == [2, 0, 1]
+
+
+def test_infinite_numbers_are_refused_and_nan_is_missing() -> None:
+    with pytest.raises(DataError, match="infinite"):
+        people([1.0, float("inf"), 2.0])
+    table = people([1.0, float("nan"), 2.0])
+    assert table.count("income IS NULL").lo == 1
+    assert table.query("SELECT SUM(income) FROM t").answer.lo == 3
+
+
+def test_an_insensitive_column_with_infinite_numbers_is_not_asked_about() -> None:
+    rows = {"age": [1, 2, 3, 4], "ill": list("abab"), "x": [1.0, float("inf"), 2.0, 3.0]}
+    table = microdata(rows, quasi=["age"], sensitive=["ill"], insensitive=["x"])
+    for source in (table, sf.publish(table, sf.Mondrian(), sf.KAnonymity(2))):
+        assert source.count("ill = 'a'").lo == 2
+        with pytest.raises(QueryRefused, match="'x' holds infinite numbers"):
+            source.count("x > 0")
