@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -50,7 +52,7 @@ def test_groups_are_close_to_the_table(method: Partitioner, seed: int) -> None:
 def gappy(n: int = 400) -> sf.Microdata:
     """Many values below branches of unlike depth, some of them of nobody, and missing ones."""
     chance = np.random.default_rng(3)
-    tree = {
+    tree: dict[str, Any] = {
         "any": {
             "wide": [f"w{i:02d}" for i in range(40)],
             "deep": {
