@@ -23,29 +23,25 @@ def create_groups(
     the number of groups.
 
     After the l largest bins have lost a row each, only bins that tied with the l-th can be out of
-    order; those not taken move before those taken, and the order holds again. So a group costs l
-    steps and a look at the ties.
+    order; those not taken move before those taken, and the order holds again. How many bins have
+    so many rows or more tells where a tie starts and ends, so a group costs l steps, and not a look
+    at all the values that occur once.
     """
-    n_bins = sizes.size
-    taken = np.zeros(n_bins, np.int64)
+    taken = np.zeros(sizes.size, np.int64)
+    reaching = _bins_reaching(sizes, order)
     n_groups = 0
     while sizes[order[l - 1]] > 0:
         tied = sizes[order[l - 1]]
-        first = l - 1
-        while first > 0 and sizes[order[first - 1]] == tied:
-            first -= 1
-        last = l
-        while last < n_bins and sizes[order[last]] == tied:
-            last += 1
+        first, last = reaching[tied + 1], reaching[tied]
         # choose l - first of the ties at random, and bring them to the end of the tie
         for drawn in range(l - first):
             end = last - 1 - drawn
             pick = first + _below(state, end - first + 1)
             order[pick], order[end] = order[end], order[pick]
         for at in range(first):
-            _take(order[at], n_groups, sizes, starts, taken, slots)
+            _take(order[at], n_groups, sizes, starts, taken, reaching, slots)
         for at in range(last - (l - first), last):
-            _take(order[at], n_groups, sizes, starts, taken, slots)
+            _take(order[at], n_groups, sizes, starts, taken, reaching, slots)
         n_groups += 1
     return n_groups
 
@@ -63,11 +59,29 @@ def deal(codes: Codes, starts: Counts, slots: Codes) -> Codes:
 
 
 @inner
+def _bins_reaching(sizes: Counts, order: Counts) -> Counts:
+    """How many bins have so many rows or more, from none to one more than any bin has."""
+    reaching = np.zeros(sizes[order[0]] + 2, np.int64)
+    for value in range(sizes.size):
+        reaching[sizes[value]] += 1
+    for rows in range(reaching.size - 1, 0, -1):
+        reaching[rows - 1] += reaching[rows]
+    return reaching
+
+
+@inner
 def _take(
-    value: Whole, group: int, sizes: Counts, starts: Counts, taken: Counts, slots: Codes
+    value: Whole,
+    group: int,
+    sizes: Counts,
+    starts: Counts,
+    taken: Counts,
+    reaching: Counts,
+    slots: Codes,
 ) -> None:
     slots[starts[value] + taken[value]] = group
     taken[value] += 1
+    reaching[sizes[value]] -= 1
     sizes[value] -= 1
 
 

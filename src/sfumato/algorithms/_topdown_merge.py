@@ -12,13 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.algorithms._goal import Goal
-from sfumato.algorithms._topdown_index import (
-    Index,
-    draw_nodes,
-    find_cheapest,
-    put_load,
-    remove_group,
-)
+from sfumato.algorithms._topdown_index import Index, draw_nodes, put_load, remove_group
+from sfumato.algorithms._topdown_search import find_cheapest
 from sfumato.algorithms._topdown_space import Cloud, Sets, join_boxes, penalty_of
 from sfumato.algorithms._topdown_taking import Plan, plan_taking, take_points
 from sfumato.core.arrays import Codes, Counts, Whole

@@ -11,8 +11,9 @@ import heapq
 
 import numpy as np
 
-from sfumato.algorithms._topdown_index import Index, find_cheapest
+from sfumato.algorithms._topdown_index import Index
 from sfumato.algorithms._topdown_merge import merge_groups
+from sfumato.algorithms._topdown_search import find_cheapest
 from sfumato.algorithms._topdown_space import Cloud, Sets
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts

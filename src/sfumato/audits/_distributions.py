@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.answers.ask import answerer
+from sfumato.answers.ask import answerer, bound_all
+from sfumato.answers.rows import KeyCounts
 from sfumato.audits._bins import Bin, bins_of, shown
 from sfumato.core.answer import CountAnswers
 from sfumato.core.arrays import Counts, Floats
@@ -109,9 +110,9 @@ def _relation(release: Release, table: Microdata, name: str, sensitive: str) -> 
     attribute = table.attributes[sensitive]
     values = [*python_values(attribute.values), None]
     place = {value: code for code, value in enumerate(values)}
-    queries = [Query({name: one.predicate}, by=[sensitive]) for one in bins]
-    published = [_by_value(release, query, place) for query in queries]
-    true = [_by_value(table, query, place) for query in queries]
+    queries = [Query({name: one.predicate}) for one in bins]
+    published = _by_value(release, queries, sensitive, place)
+    true = _by_value(table, queries, sensitive, place)
     estimates, truths = (
         np.array([counted.estimate for counted in counts]) for counts in (published, true)
     )
@@ -126,16 +127,28 @@ def _relation(release: Release, table: Microdata, name: str, sensitive: str) -> 
     )
 
 
-def _by_value(source: Release | Microdata, query: Query, place: Mapping[Any, int]) -> CountAnswers:
-    estimate = np.zeros(len(place))
-    lo, hi = np.zeros(len(place), np.int64), np.zeros(len(place), np.int64)
-    for value, answer in source.query(query):
-        if (code := place.get(value)) is None:
-            raise DataError(
-                f"the release has a value of {query.by[0]!r} that the table lacks; is it the table "
-                "that was published?"
-            )
-        estimate[code], lo[code], hi[code] = answer.estimate, answer.lo, answer.hi
+def _by_value(
+    source: Release | Microdata, queries: Sequence[Query], name: str, place: Mapping[Any, int]
+) -> list[CountAnswers]:
+    """The counts of every query per value of an attribute: arrays, however many values it has."""
+    asked = answerer(source)
+    found = [asked.counts_by(bound.where, name) for bound in bound_all(asked, queries)]
+    codes = np.array([place.get(key, -1) for key in found[0].keys], np.int64)  # the same for all
+    return [_placed(counts, codes, len(place), name) for counts in found]
+
+
+def _placed(found: KeyCounts, codes: Counts, n_values: int, name: str) -> CountAnswers:
+    """Counts by the codes of the table's own domain."""
+    estimate = np.zeros(n_values)
+    lo, hi = np.zeros(n_values, np.int64), np.zeros(n_values, np.int64)
+    there = found.hi > 0
+    of = codes[there]
+    if (of < 0).any():
+        raise DataError(
+            f"the release has a value of {name!r} that the table lacks; is it the table that was "
+            "published?"
+        )
+    estimate[of], lo[of], hi[of] = found.estimate[there], found.lo[there], found.hi[there]
     return CountAnswers(estimate, lo, hi)
 
 

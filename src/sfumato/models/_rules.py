@@ -2,11 +2,17 @@
 
 A rule is (kind, a, b, first, last): it looks at the counts of codes first to last - 1. Every
 comparison has a twin in NumPy in the model's own file; a property test keeps the two together.
+
+Closeness through a taxonomy is told by *runs* of codes, one per node (the codes below a node are
+neighbours): the distance is the sum over runs of weight * |share of the group - share of the
+table|. They stand behind the rule they belong to, four numbers each: first code, code behind the
+last one, weight, share of the table.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,16 +23,32 @@ from sfumato.core.compiled import kernel
 # Shares and entropies are sums of rounded terms; a group exactly on the limit must pass.
 TOLERANCE = 1e-9
 
-SIZE, FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, CLOSE_EQUAL, CLOSE_ORDERED = range(7)
+SIZE, FREQUENCY, DISTINCT, ENTROPY, RECURSIVE, CLOSE_EQUAL, CLOSE_ORDERED, CLOSE_RUNS = range(8)
+RULE, RUN = 5, 4  # how many numbers a rule has, and each of the runs behind it
+NO_RUNS: Floats = np.zeros((0, RUN))
 
 
 class Rule(NamedTuple):
-    """A kind with its parameters, and the fewest rows a passing group can have."""
+    """A kind with its parameters, and the fewest rows a passing group can have.
+
+    ``runs``, a line each, are those of closeness through a taxonomy; ``b`` is then their number.
+    """
 
     kind: int
     a: float
     b: float = 0.0
     least: int = 1
+    runs: Floats = NO_RUNS
+
+
+def rule_matrix(placed: Sequence[tuple[Rule, int, int]]) -> Floats:
+    """Rules, each with its first and its last code, as the kernels read them: a line per rule."""
+    longest = max((rule.runs.size for rule, _, _ in placed), default=0)
+    matrix = np.zeros((len(placed), RULE + longest))
+    for line, (rule, first, last) in zip(matrix, placed, strict=True):
+        line[:RULE] = rule.kind, rule.a, rule.b, first, last
+        line[RULE : RULE + rule.runs.size] = rule.runs.ravel()
+    return matrix
 
 
 @kernel
@@ -36,7 +58,8 @@ def passes_rules(  # one function on purpose: compiled calls inside calls are co
     """Whether a group with this size and these counts passes every rule.
 
     ``whole`` holds the shares in the whole table; ``scratch`` is room for the recursive rule, which
-    keeps the l - 1 largest counts there, descending.
+    keeps the l - 1 largest counts there, descending, and for the counts up to each code, of which
+    a run takes the difference.
     """
     for r in range(rules.shape[0]):
         kind = int(rules[r, 0])
@@ -85,6 +108,17 @@ def passes_rules(  # one function on purpose: compiled calls inside calls are co
             for i in range(kept):
                 rest -= scratch[i]
             passes = bool(rest > 0 and largest < a * rest)
+        elif kind == CLOSE_RUNS:
+            scratch[0] = 0
+            for v in range(first, last):
+                scratch[v - first + 1] = scratch[v - first] + histogram[v]
+            distance = 0.0
+            for place in range(RULE, RULE + RUN * int(rules[r, 2]), RUN):
+                held = scratch[int(rules[r, place + 1])] - scratch[int(rules[r, place])]
+                distance += rules[r, place + 2] * abs(held / size - rules[r, place + 3])
+                if distance > a + TOLERANCE:  # it only grows
+                    break
+            passes = distance <= a + TOLERANCE
         else:  # closeness: ahead is what is left to carry on, along an order
             ahead = 0.0
             distance = 0.0

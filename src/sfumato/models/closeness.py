@@ -17,12 +17,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sfumato.core.arrays import Flags, Floats
+from sfumato.core.arrays import Counts, Flags, Floats
 from sfumato.core.histograms import Histograms
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.models._parameters import finite_number
-from sfumato.models._rules import CLOSE_EQUAL, CLOSE_ORDERED, TOLERANCE, Rule
+from sfumato.models._rules import CLOSE_EQUAL, CLOSE_ORDERED, CLOSE_RUNS, TOLERANCE, Rule
 from sfumato.models.base import BuiltIn
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -77,16 +77,11 @@ class TCloseness(BuiltIn):
 
     def _measure(self, groups: Histograms, occurring: Flags) -> Callable[[Floats], Floats]:
         """The distance of a difference of shares, over the values that occur."""
-        distance, attribute = self._distance(groups), groups.attribute
+        distance = self._distance(groups)
         if distance == "ordered":
             return _ordered
-        if distance == "equal" or attribute is None or attribute.taxonomy is None:
-            return _equal
-        # the code behind the leaves is the missing value's, which no tree holds
-        leaves = occurring[: len(attribute.taxonomy.leaves)]
-        if not leaves.any():
-            return _equal
-        return partial(_hierarchical, taxonomy=attribute.taxonomy.restricted(leaves))
+        tree = None if distance == "equal" else _occurring_tree(groups, occurring)
+        return _equal if tree is None else partial(_hierarchical, taxonomy=tree)
 
     def statement(self, groups: Histograms) -> str:
         """With the distance that is taken, and over how many values."""
@@ -94,12 +89,17 @@ class TCloseness(BuiltIn):
         told = f"{self._distance(groups)} distance over {n_values:,} values"
         return f"{self.name} (t = {self.t:g}, {told}{f', on = {self.on}' if self.on else ''})"
 
-    def rule(self, groups: Histograms) -> Rule | None:
-        """A distance rule, except through a taxonomy."""
+    def rule(self, groups: Histograms) -> Rule:
+        """A distance rule."""
         distance = self._distance(groups)
-        if distance == "hierarchical":
-            return None
-        return Rule(CLOSE_EQUAL if distance == "equal" else CLOSE_ORDERED, self.t)
+        if distance == "ordered":
+            return Rule(CLOSE_ORDERED, self.t)
+        occurring = groups.whole > 0
+        tree = None if distance == "equal" else _occurring_tree(groups, occurring)
+        if tree is None:
+            return Rule(CLOSE_EQUAL, self.t)
+        runs = _runs(tree, groups.whole, np.flatnonzero(occurring))
+        return Rule(CLOSE_RUNS, self.t, float(len(runs)), runs=runs)
 
     def refusal(self, whole: Histograms) -> Infeasible:  # noqa: ARG002
         """Cannot happen: the whole table is at distance 0 from itself."""
@@ -117,6 +117,36 @@ class TCloseness(BuiltIn):
         if attribute.taxonomy is not None:
             return "hierarchical"
         return "ordered" if attribute.ordered else "equal"
+
+
+def _occurring_tree(groups: Histograms, occurring: Flags) -> Taxonomy | None:
+    """The taxonomy over the values that occur; None where all that occurs is the missing one."""
+    taxonomy = None if groups.attribute is None else groups.attribute.taxonomy
+    if taxonomy is None:
+        return None
+    # the code behind the leaves is the missing value's, which no tree holds
+    leaves = occurring[: len(taxonomy.leaves)]
+    return taxonomy.restricted(leaves) if leaves.any() else None
+
+
+def _runs(tree: Taxonomy, whole: Counts, codes: Counts) -> Floats:
+    """The nodes of a tree over some codes as runs of codes (see _rules), weighted as below.
+
+    What lies below a node has a surplus, whichever way it is evened out inside.
+    """
+    heights, parents = tree.heights.astype(np.float64), tree.parents
+    weights = np.empty(len(parents))
+    weights[1:] = (heights[parents[1:]] - heights[1:]) / 2 / max(1.0, heights[0])
+    weights[0] = _last_way(tree)
+    first, beyond = codes[tree.first_leaf], codes[tree.last_leaf] + 1
+    upto = np.append(0, np.cumsum(whole))
+    shares = (upto[beyond] - upto[first]) / upto[-1]
+    return np.column_stack([first, beyond, weights, shares])
+
+
+def _last_way(tree: Taxonomy) -> float:
+    """The cost of what is left at the root: it comes from, or goes to, the missing value."""
+    return 0.5 if tree.heights[0] else 1.0
 
 
 def _dense(groups: Histograms, low: int, high: int, occurring: Flags) -> Floats:
@@ -155,7 +185,5 @@ def _hierarchical(difference: Floats, taxonomy: Taxonomy) -> Floats:
         parent = taxonomy.parents[node]
         cost += np.abs(surplus[:, node]) * (heights[parent] - heights[node])
         surplus[:, parent] += surplus[:, node]
-    # what is left at the root comes from, or goes to, the missing value
-    last_way = 0.5 if heights[0] else 1.0
-    distances: Floats = cost / 2 / max(1, heights[0]) + last_way * np.abs(surplus[:, 0])
+    distances: Floats = cost / 2 / max(1, heights[0]) + _last_way(taxonomy) * np.abs(surplus[:, 0])
     return distances

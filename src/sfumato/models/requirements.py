@@ -13,6 +13,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.schema import Schema
 from sfumato.errors import Infeasible, SchemaError
+from sfumato.models._rules import rule_matrix
 from sfumato.models.base import BuiltIn, Model, parts
 
 
@@ -107,10 +108,10 @@ def compile_rules(needs: tuple[Requirement, ...], table: Microdata) -> CompiledR
             offsets[need.attribute] = sum(len(counts) for counts in whole)
             whole.append(seen.whole)
         first = offsets[need.attribute] if need.attribute is not None else 0
-        rules.append((rule.kind, rule.a, rule.b, first, first + len(seen.whole)))
+        rules.append((rule, first, first + len(seen.whole)))
         least = max(least, rule.least)
     counts = np.concatenate(whole) if whole else np.zeros(0, np.int64)
-    return CompiledRules(np.array(rules, np.float64), counts, offsets, least)
+    return CompiledRules(rule_matrix(rules), counts, offsets, least)
 
 
 def _attributes(model: Model, schema: Schema) -> tuple[str | None, ...]:

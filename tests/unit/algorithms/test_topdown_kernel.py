@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.algorithms._goal import goal_of
-from sfumato.algorithms._topdown_index import GONE, Index, find_cheapest
+from sfumato.algorithms._topdown_index import GONE, Index
 from sfumato.algorithms._topdown_merge import dequeue, enqueue, merge_groups
+from sfumato.algorithms._topdown_search import find_cheapest
 from sfumato.algorithms._topdown_space import BITS, Cloud, Sets, cloud_of, ones, sets_of
 from sfumato.algorithms._topdown_taking import new_plan, plan_taking, take_points
 from sfumato.algorithms.points import Points
@@ -184,6 +185,59 @@ def test_the_neighbour_is_the_cheapest_of_all_however_groups_change(
         assert index.sides.penalties[merged] == pytest.approx(together)
         gone = other if merged == group else group
         assert index.loads[gone] == GONE
+
+
+@st.composite
+def large_tables(draw: st.DrawFn) -> Microdata:
+    """More groups than several blocks hold, on an axis, a set of one word and one of several."""
+    n, seed = draw(st.integers(150, 400)), draw(SEEDS)
+    chance = np.random.default_rng(seed)
+    return microdata(
+        {
+            "x": chance.integers(0, 9, n).tolist(),
+            "word": chance.choice(list("abcdef"), n).tolist(),
+            "name": [f"n{i:03d}" for i in chance.integers(0, draw(st.integers(65, 200)), n)],
+        }
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(large_tables(), st.integers(1, 4), SEEDS)
+def test_the_neighbour_is_the_cheapest_among_many_blocks(
+    table: Microdata, least: int, seed: int
+) -> None:
+    cloud, sets = prepared(table, seed)
+    index = split_cloud(cloud, sets, least, 3)
+    assert len(index.blocks.root) > 1
+    chance = np.random.default_rng(seed)
+    for _ in range(30):
+        groups = np.array(alive(index))
+        group = int(chance.choice(groups))
+        spare = int(chance.choice([0, 2, 4]))
+        costs = costs_of_merging(index, sets, group, groups)
+        fit = (groups != group) & ((spare == 0) | (index.spares[groups] >= max(1, spare)))
+        partner, cost = find_cheapest(index, sets, group, spare, np.inf)
+        if fit.any():
+            assert cost == pytest.approx(costs[fit].min(), abs=1e-9)
+            assert costs[groups == partner] == pytest.approx(cost, abs=1e-9)
+            assert fit[groups == partner].all()
+        else:
+            assert partner == -1
+        merge_groups(index, sets, group, int(chance.choice(groups[groups != group])))
+
+
+def costs_of_merging(index: Index, sets: Sets, group: int, others: Any) -> Any:
+    """What merging with each group costs, from their boxes, in NumPy."""
+    sides = index.sides
+    lows = np.minimum(sides.lows[group], sides.lows[others])
+    highs = np.maximum(sides.highs[group], sides.highs[others])
+    penalty = np.minimum(1, highs - lows).sum(axis=1)
+    counts = np.bitwise_count(sides.bits[group] | sides.bits[others]).astype(np.int64)
+    for s, share in enumerate(sets.shares):
+        values = counts[:, sets.words[s] : sets.words[s + 1]].sum(axis=1)
+        penalty += (values - 1) * share
+    grown = penalty - sides.penalties[group], penalty - sides.penalties[others]
+    return index.loads[group] * grown[0] + index.loads[others] * grown[1]
 
 
 @settings(max_examples=60)

@@ -327,6 +327,16 @@ def test_a_table_of_other_people_shows() -> None:
         measured(other(disease=["x"] * N), apart(TABLES["plain"]()))
 
 
+def test_as_many_sensitive_values_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared value by value is no GROUP BY, of which only so many lines are listed."""
+    monkeypatch.setattr("sfumato.answers.groups.MAX_KEYS", 100)
+    table = other(disease=[f"d{i:03d}" for i in range(N)])
+    seen = measured(table, apart(table))
+    worst = [one for one in seen.distributions if one.among is not None]
+    assert len(worst) == 3
+    assert all(sum(one.truth) == 1 for one in worst)
+
+
 def test_a_broken_promise_comes_first(tmp_path: Path) -> None:
     table = TABLES["plain"]()
     folder = boxes(table).write(tmp_path / "out")
