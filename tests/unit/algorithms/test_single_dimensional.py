@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.algorithms import _deadline, _single_ways, _single_weigh, single_dimensional
-from sfumato.algorithms._cut_search import Cheapest, first_grid, grid_of
 from sfumato.algorithms._deadline import NEVER
+from sfumato.algorithms._first_grids import Cheapest, first_grid, grid_of
 from sfumato.algorithms._single_grid import OPEN, OUT, View
 from sfumato.algorithms._single_kernel import FORBIDDEN, weigh_intervals
 from sfumato.algorithms._single_ways import best_way, best_ways, costs_of
