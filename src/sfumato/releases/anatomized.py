@@ -14,7 +14,7 @@ which of its salaries is not published, but somebody who knows a person's diseas
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,7 +30,8 @@ from sfumato.core.schema import Role, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.releases.columns import insensitive_columns
-from sfumato.releases.files import FileFormat, Files, stem_of, write_release
+from sfumato.releases.file_names import stems_found, stems_of
+from sfumato.releases.files import FileFormat, Files, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 from sfumato.releases.remembering import remembered
 
@@ -40,12 +41,16 @@ _JOINED_ROWS = 65_536
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class AnatomizedTables(Askable):
-    """The QIT, one ST per sensitive attribute, and the manifest that explains them."""
+    """The QIT, one ST per sensitive attribute, and the manifest that explains them.
+
+    ``files`` are the names that the STs' files have, if they are not the usual ones.
+    """
 
     kind: ClassVar[str] = "anatomized"
     qit: pa.Table
     sts: Mapping[str, pa.Table]
     manifest: Manifest
+    files: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def st(self) -> pa.Table:
@@ -63,7 +68,7 @@ class AnatomizedTables(Askable):
     @property
     def stems(self) -> tuple[str, ...]:
         """Names of its tables' files, without the format."""
-        return ("qit", *(_stem(name, self.sts) for name in self.sts))
+        return ("qit", *(self.files or stems_of("st", list(self.sts))))
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -80,7 +85,8 @@ class AnatomizedTables(Askable):
         experiment: bool = False,
     ) -> Path:
         """Write a release folder, whole or not at all; see ``write_release``."""
-        tables = dict(zip(self.stems, (self.qit, *self.sts.values()), strict=True))
+        stems = ("qit", *stems_of("st", list(self.sts)))
+        tables = dict(zip(stems, (self.qit, *self.sts.values()), strict=True))
         return write_release(
             path, tables, self.manifest, force=force, format=format, experiment=experiment
         )
@@ -90,8 +96,9 @@ class AnatomizedTables(Askable):
         """Read the tables of a release folder."""
         manifest = files.manifest
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        sts = {name: files.whole(_stem(name, names)) for name in names}
-        return cls(files.whole("qit"), sts, manifest)
+        stems = stems_found("st", names, files.has)
+        sts = {name: files.whole(stem) for name, stem in zip(names, stems, strict=True)}
+        return cls(files.whole("qit"), sts, manifest, stems)
 
     def join(self, sensitive: str | None = None) -> pa.RecordBatchReader:
         """Lemma 1: every row of the QIT with every value it may have, lazily.
@@ -199,7 +206,3 @@ def require_names(schema: Schema) -> None:
             raise SchemaError(
                 f"column {name!r} would clash with the {name} of QIT and ST; rename it", column=name
             )
-
-
-def _stem(name: str, sensitive: Mapping[str, Any] | list[str]) -> str:
-    return "st" if len(sensitive) == 1 else stem_of("st", name)

@@ -101,6 +101,10 @@ class Files:
         found = [self.folder / f"{stem}.{end}" for end in get_args(FileFormat)]
         return [path for path in found if path.is_file()]
 
+    def has(self, stem: str) -> bool:
+        """Whether a table is there."""
+        return bool(self.paths(stem))
+
     def typed(self, stem: str, table: pa.Table) -> pa.Table:
         """Some rows of a table, decoded, in the types that are stated."""
         return _typed(plain_table(table), self.manifest, self.paths(stem)[0])
@@ -142,15 +146,6 @@ def _piece_rows(part: pq.RowGroupMetaData) -> int:
     items: int = max(part.column(place).num_values for place in range(part.num_columns))
     rows: int = part.num_rows
     return max(1, min(PIECE, _ITEMS * rows // max(1, items)))
-
-
-def stem_of(prefix: str, name: str) -> str:
-    """The name of a file about one column; a column may be called like no file can, or like a path
-    out of the folder.
-    """
-    for letter in "%/\\\0":
-        name = name.replace(letter, f"%{ord(letter):02X}")
-    return f"{prefix}_{name}"
 
 
 def _texts(path: Path, coded: Collection[str]) -> Iterator[pa.Table]:

@@ -29,7 +29,8 @@ from sfumato.errors import ParameterError, SchemaError
 from sfumato.io.writing import printable
 from sfumato.releases.columns import Columns, Labels, columns_of
 from sfumato.releases.compact import compact
-from sfumato.releases.files import FileFormat, Files, Pieces, stem_of, write_release
+from sfumato.releases.file_names import stems_found, stems_of
+from sfumato.releases.files import FileFormat, Files, Pieces, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 from sfumato.releases.parts import parts_of
 from sfumato.releases.remembering import remembered
@@ -59,7 +60,8 @@ class JoinRelease(Askable):
 
     ``groups`` holds the columns of the JAT once per group and ``group_of_row`` leads every line
     there; ``joined`` puts them together. ``sensitive_groups`` is the SI of each sensitive column,
-    or the one of "" without any; it is empty for a release made by Direct.
+    or the one of "" without any; it is empty for a release made by Direct. ``files`` are the names
+    that the SIs' files have, if they are not the usual ones.
     """
 
     kind: ClassVar[str] = "joined"
@@ -68,6 +70,7 @@ class JoinRelease(Askable):
     sis: Mapping[str, pa.Table]
     manifest: Manifest
     own: OwnFigures | None = field(default=None, repr=False)
+    files: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def read(cls, files: Files) -> JoinRelease:
@@ -76,9 +79,12 @@ class JoinRelease(Askable):
         names = [*manifest.quasi_columns]
         sensitive = [column.name for column in manifest.of_role(Role.SENSITIVE)]
         sis: dict[str, pa.Table] = {}
+        stems: tuple[str, ...] = ()
         if SENSITIVE_GROUP in dict(manifest.types):
             names.append(SENSITIVE_GROUP)
-            sis = {name: files.whole(_stem(name, sensitive)) for name in sensitive or [""]}
+            about = sensitive or [""]
+            stems = stems_found(SI_STEM, about, files.has)
+            sis = {name: files.whole(stem) for name, stem in zip(about, stems, strict=True)}
         pieces = files.pieces(STEM, coded=names)
         first = next(pieces)
         found = set(first.column_names)
@@ -89,7 +95,7 @@ class JoinRelease(Askable):
         groups, group_of_row, _ = compact(
             chain((first,), pieces), shown, lambda lines: files.typed(STEM, lines)
         )
-        return cls(groups, group_of_row, sis, manifest)
+        return cls(groups, group_of_row, sis, manifest, files=stems)
 
     @property
     def joined(self) -> pa.Table:
@@ -130,7 +136,7 @@ class JoinRelease(Askable):
     @property
     def stems(self) -> tuple[str, ...]:
         """Names of its tables' files, without the format."""
-        return (STEM, *(_stem(name, list(self.sis)) for name in self.sis))
+        return (STEM, *(self.files or stems_of(SI_STEM, list(self.sis))))
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -149,7 +155,8 @@ class JoinRelease(Askable):
         """Write a release folder, whole or not at all; see ``write_release``."""
         # a set is turned into its text once, not in every line
         shown = replace(self, groups=printable(self.groups)) if format == "csv" else self
-        tables = dict(zip(self.stems, (shown._pieces(), *self.sis.values()), strict=True))
+        stems = (STEM, *stems_of(SI_STEM, list(self.sis)))
+        tables = dict(zip(stems, (shown._pieces(), *self.sis.values()), strict=True))
         return write_release(
             path, tables, self.manifest, force=force, format=format, experiment=experiment
         )
@@ -208,7 +215,3 @@ def sensitive_tables(
         )
         described.append(describe_column(attribute, Role.SENSITIVE, "value"))
     return sis, tuple(described)
-
-
-def _stem(name: str, sensitive: list[str]) -> str:
-    return SI_STEM if len(sensitive) <= 1 else stem_of(SI_STEM, name)

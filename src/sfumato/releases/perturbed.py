@@ -25,7 +25,7 @@ order. A missing value is a value of the domain.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -41,7 +41,8 @@ from sfumato.core.schema import Role
 from sfumato.errors import Infeasible, ParameterError, SchemaError
 from sfumato.releases.columns import insensitive_columns
 from sfumato.releases.figures import rounded
-from sfumato.releases.files import FileFormat, Files, stem_of, write_release
+from sfumato.releases.file_names import stems_found, stems_of
+from sfumato.releases.files import FileFormat, Files, write_release
 from sfumato.releases.manifest import Manifest, PublishedColumn, describe_column
 from sfumato.releases.remembering import remembered
 
@@ -85,12 +86,16 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class PerturbedTable(Askable):
-    """The rows, the domain of every perturbed attribute, and the manifest that explains them."""
+    """The rows, the domain of every perturbed attribute, and the manifest that explains them.
+
+    ``files`` are the names that the domains' files have, if they are not the usual ones.
+    """
 
     kind: ClassVar[str] = "perturbed"
     table: pa.Table
     domains: Mapping[str, pa.Table]
     manifest: Manifest
+    files: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def tables(self) -> tuple[pa.Table, ...]:
@@ -100,7 +105,7 @@ class PerturbedTable(Askable):
     @property
     def stems(self) -> tuple[str, ...]:
         """Names of its tables' files, without the format."""
-        return (STEM, *(_stem(name, len(self.domains)) for name in self.domains))
+        return (STEM, *(self.files or stems_of(DOMAIN, list(self.domains))))
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -124,7 +129,8 @@ class PerturbedTable(Askable):
         experiment: bool = False,
     ) -> Path:
         """Write a release folder, whole or not at all; see ``write_release``."""
-        tables = dict(zip(self.stems, (self.table, *self.domains.values()), strict=True))
+        stems = (STEM, *stems_of(DOMAIN, list(self.domains)))
+        tables = dict(zip(stems, (self.table, *self.domains.values()), strict=True))
         return write_release(
             path, tables, self.manifest, force=force, format=format, experiment=experiment
         )
@@ -134,8 +140,9 @@ class PerturbedTable(Askable):
         """Read the tables of a release folder."""
         manifest = files.manifest
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        domains = {name: files.whole(_stem(name, len(names))) for name in names}
-        return cls(files.whole(STEM), domains, manifest)
+        stems = stems_found(DOMAIN, names, files.has)
+        domains = {name: files.whole(stem) for name, stem in zip(names, stems, strict=True)}
+        return cls(files.whole(STEM), domains, manifest, stems)
 
     def __repr__(self) -> str:
         """Size and promise."""
@@ -203,7 +210,3 @@ def _described(table: Microdata, kept: Mapping[str, Retention]) -> tuple[Publish
             for name in table.schema.insensitive
         ),
     )
-
-
-def _stem(name: str, n_domains: int) -> str:
-    return DOMAIN if n_domains == 1 else stem_of(DOMAIN, name)
