@@ -17,6 +17,7 @@ from benchmarks import (
     end_to_end,
     full_domain,
     join,
+    many_values,
     partitioning,
     quality,
     recoding,
@@ -44,6 +45,7 @@ _SUITES = {
     "workload": workload.run,
     "join": join.run,
     "topdown": topdown.run,
+    "many_values": many_values.run,
     "statdb": statdb.run,
     "server": server.run,
 }
