@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,9 @@ SIZES = (10_000, 100_000, PERSONS)
 K = 50
 LIMITS = {10_000: 0.1, 100_000: 1.0, PERSONS: 5.0}  # seconds of CPU
 LOSSES = {5: 0.9, 50: 0.95, 500: 1.0}  # of what Mondrian loses
+EVEN_K = 10
+TEXTS = {40_000: 0.5, 160_000: 3.0}  # seconds of CPU, five evenly filled columns of 50 texts
+MIXED = {640_000: 6.0, 2_000_000: 20.0}  # three columns of numbers, two of texts
 
 
 def run(folder: Path | None) -> Iterator[Line]:
@@ -46,6 +49,37 @@ def run(folder: Path | None) -> Iterator[Line]:
     for rows in (SIZES[0], SIZES[-1]):
         for k, limit in LOSSES.items():
             yield _loss(data[rows], k, limit)
+    yield from _even("texts", _texts, TEXTS)
+    yield from _even("mixed", _mixed, MIXED)
+
+
+def _even(name: str, made: Callable[[int], pa.Table], limits: dict[int, float]) -> Iterator[Line]:
+    """Evenly filled columns, where nothing clusters and every group has many near neighbours."""
+    for rows, limit in limits.items():
+        table = made(rows)
+        data = sf.Microdata.from_arrow(table, sf.Schema(quasi=table.column_names))
+        taken = seconds(lambda data=data: _partition(TopDown(), data, EVEN_K), time.process_time)  # type: ignore[misc]
+        yield Line(f"TopDown CPU k={EVEN_K}, even {name}, n={rows:,}", taken, limit, "s")
+
+
+def _texts(rows: int) -> pa.Table:
+    generator = np.random.default_rng(0)
+    words = np.array([f"v{i:03d}" for i in range(50)])
+    return pa.table({f"q{j}": words[generator.integers(0, 50, rows)] for j in range(5)})
+
+
+def _mixed(rows: int) -> pa.Table:
+    generator = np.random.default_rng(0)
+    words = np.array([f"v{i:03d}" for i in range(50)])
+    return pa.table(
+        {
+            "age": generator.integers(0, 100, rows),
+            "income": np.round(generator.lognormal(7, 1, rows)).astype(np.int64),
+            "job": words[generator.integers(0, 50, rows)],
+            "place": words[generator.integers(0, 50, rows)],
+            "size": generator.integers(0, 20, rows),
+        }
+    )
 
 
 def persons(folder: Path | None) -> tuple[pa.Table, str]:

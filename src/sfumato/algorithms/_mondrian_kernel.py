@@ -297,12 +297,12 @@ def _rank_values(
                 desk.present[n_present] = code
                 n_present += 1
             desk.amounts[code] += weights[i]
-        _sort(desk.present, n_present)
+        sort_keys(desk.present, n_present)
     if is_set:
         for r in range(n_present):
             code = desk.present[r]
             desk.present[r] = (-desk.amounts[code] << 31) + code
-        _sort(desk.present, n_present)
+        sort_keys(desk.present, n_present)
         for r in range(n_present):
             desk.present[r] &= 0x7FFFFFFF
     for r in range(n_present):
@@ -311,7 +311,7 @@ def _rank_values(
 
 
 @inner
-def _sort(keys: Counts, n: Whole) -> None:
+def sort_keys(keys: Counts, n: Whole) -> None:
     """Shell's sort with Ciura's gaps, continued by 9/4: short lists mostly, no recursion."""
     gap = 1
     while gap < n // 9:

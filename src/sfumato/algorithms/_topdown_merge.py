@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.algorithms._goal import Goal
-from sfumato.algorithms._topdown_index import Index, draw_nodes, put_load, remove_group
+from sfumato.algorithms._topdown_index import Index, put_load, remove_group
 from sfumato.algorithms._topdown_search import find_cheapest
 from sfumato.algorithms._topdown_space import Cloud, Sets, join_boxes, penalty_of
 from sfumato.algorithms._topdown_taking import Plan, plan_taking, take_points
@@ -143,8 +143,7 @@ def merge_groups(index: Index, sets: Sets, one: Whole, other: Whole) -> Whole:
     a, b = index.heads[one], index.heads[other]
     index.following[a], index.following[b] = index.following[b], index.following[a]
     index.n_points[kept] += index.n_points[gone]
-    put_load(index, kept, index.loads[one] + index.loads[other])
-    draw_nodes(index, sets, index.parents[kept], False)
+    put_load(index, sets, kept, index.loads[one] + index.loads[other])
     remove_group(index, sets, gone)
     return kept
 

@@ -6,8 +6,8 @@ over attributes of what Boxes.penalties says: the width, at most 1 (a value that
 counts as unknown), and (values - 1) / (domain - 1). That is half the box's normalized perimeter.
 
 The penalty of a union grows the less the more is in it already, which is what the bounds of
-_topdown_index rest on. In a set of more than BITS values several share a bit and count as one while
-groups are merged; the two-seed splits count them exactly.
+_topdown_search rest on. In a set of more than BITS values several share a bit and count as one
+while groups are merged; the two-seed splits count them exactly.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.algorithms._topdown_index import Index, draw_nodes, put_load
+from sfumato.algorithms._topdown_index import Index, put_load
 from sfumato.algorithms._topdown_space import (
     Cloud,
     Sets,
@@ -143,10 +143,8 @@ def take_points(
     index.heads[donor] = head
     move_box(index, index.loads.size, group)
     move_box(index, index.loads.size + 1, donor)
-    put_load(index, group, index.loads[group] + load)
-    put_load(index, donor, index.loads[donor] - load)
-    draw_nodes(index, sets, index.parents[group], False)
-    draw_nodes(index, sets, index.parents[donor], False)
+    put_load(index, sets, group, index.loads[group] + load)
+    put_load(index, sets, donor, index.loads[donor] - load)
 
 
 @inner

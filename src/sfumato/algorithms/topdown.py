@@ -19,7 +19,7 @@ papers are silent:
 - Under other models k is the fewest rows that a passing group can have, 1 for a user's own. Step 4
   merges whatever does not pass, and rows are taken only where both groups pass afterwards. Built-in
   models are kept when groups are merged; for any other the whole table is the last resort.
-- The neighbour to merge with is the cheapest of all groups, exactly (_topdown_index.py). The donor
+- The neighbour to merge with is the cheapest of all groups, exactly (_topdown_search.py). The donor
   of rows is the cheapest to merge with among those that can spare them, and not one much farther
   away than that neighbour; what it gives are its points nearest to the taker's box.
 
@@ -30,7 +30,8 @@ also on many evenly filled dimensions, where there is nothing to cluster.
 
 Cost: O(v) per level of the splits for v different vectors, mostly about log2(v) levels; then one or
 two searches per group that does not pass. A search looks at few groups where groups lie apart, and
-at more and more of them on many evenly filled dimensions.
+at more and more of them, in the end at all, on many evenly filled dimensions: some nanoseconds for
+each, but as many searches as groups. Of neighbours that cost the same the one met first is taken.
 """
 
 from __future__ import annotations

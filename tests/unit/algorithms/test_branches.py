@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.algorithms import branches
+from sfumato.algorithms._branches_kernel import new_desk
 from sfumato.algorithms.branches import BranchMondrian
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
@@ -69,3 +71,23 @@ def test_the_kernel_and_numpy_make_the_same_cuts(table: Microdata, k: int, diver
         patch.setattr(branches, "compile_rules", lambda *_: None)
         plain = BranchMondrian().partition(table, needs, Randomness(0))
     assert groups_of(compiled.groups) == groups_of(plain.groups)
+
+
+def test_room_grows_with_classes_and_values_not_with_their_product() -> None:
+    """A histogram per class of a level was emptied for every region, however few rows it had."""
+    desk = new_desk(n_points=1_000, n_classes=60_000, n_values=1_024)
+    assert sum(array.nbytes for array in desk) < 10_000_000
+
+
+def test_the_smallest_parts_join_the_rest_and_of_equals_the_first() -> None:
+    """Classes a to d of 2, 2, 3 and 3 rows, and one row that has to go somewhere."""
+    place = [*"aabbcccddd", "e"]
+    sick = ["x", "y", "x", "y", "x", "y", "y", "x", "y", "x", "x"]
+    people = sf.Microdata.from_arrow(
+        pa.table({"place": place, "ill": sick}), sf.Schema(quasi=["place"], sensitive="ill")
+    )
+    needs = needs_of(sf.DistinctLDiversity(2), people)
+    found = sf.BranchMondrian().partition(people, needs, Randomness(0))
+    assert sorted(map(len, groups_of(found.groups))) == [2, 3, 3, 3]
+    together = next(rows for rows in groups_of(found.groups) if 10 in rows)
+    assert {place[row] for row in together} == {"a", "e"}

@@ -12,16 +12,16 @@ from sfumato.algorithms._mondrian_kernel import (
     Cloud,
     Desk,
     _rank_values,
-    _sort,
     move,
     new_desk,
+    sort_keys,
 )
 from sfumato.core.arrays import Codes
 
 DOMAIN = 500
 
 # inner kernels have no way in from Python; these do
-sort: Any = numba.njit(lambda keys, n: _sort(keys, n))
+sort: Any = numba.njit(lambda keys, n: sort_keys(keys, n))
 move_points: Any = numba.njit(
     lambda cloud, j, low, high, cut, quota, ranks: move(cloud, j, low, high, cut, quota, ranks)
 )

@@ -208,7 +208,7 @@ def test_the_neighbour_is_the_cheapest_among_many_blocks(
 ) -> None:
     cloud, sets = prepared(table, seed)
     index = split_cloud(cloud, sets, least, 3)
-    assert len(index.blocks.root) > 1
+    assert len(index.rows.first) > 2
     chance = np.random.default_rng(seed)
     for _ in range(30):
         groups = np.array(alive(index))
