@@ -29,6 +29,7 @@ from benchmarks import (
     streaming,
     topdown,
     verifying,
+    wide,
     workload,
 )
 from benchmarks.measure import Line
@@ -40,6 +41,7 @@ _SUITES = {
     "streaming": streaming.run,
     "answers": answers.run,
     "verifying": verifying.run,
+    "wide": wide.run,
     "startup": startup.run,
     "quality": quality.run,
     "recoding": recoding.run,

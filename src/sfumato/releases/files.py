@@ -30,6 +30,8 @@ from sfumato.releases.parts import PIECE
 
 FileFormat: TypeAlias = Literal["parquet", "csv"]
 Pieces: TypeAlias = Iterable[pa.Table]
+# an empty line is a row of a table with one column
+_PARSING = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 _ITEMS = 2**20  # of sets, in one piece that is read
 _BLOCK_BYTES = 2**26  # of a CSV file; a line is not longer
@@ -150,19 +152,28 @@ def _piece_rows(part: pq.RowGroupMetaData) -> int:
 
 def _texts(path: Path, coded: Collection[str]) -> Iterator[pa.Table]:
     """The texts of a file."""
-    # an empty line is a row of a table with one column
-    parsing = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
     blocks = pyarrow.csv.ReadOptions(block_size=min(_BLOCK_BYTES, max(1, path.stat().st_size)))
-    header = pyarrow.csv.open_csv(path, blocks, parsing).schema.names
     converting = pyarrow.csv.ConvertOptions(
-        column_types={name: _TEXTS if name in coded else pa.string() for name in header},
+        column_types={
+            name: _TEXTS if name in coded else pa.string() for name in _csv_header(path, blocks)
+        },
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,  # a null is written as nothing, a text in quotes
     )
-    with pyarrow.csv.open_csv(path, blocks, parsing, converting) as opened:
+    with pyarrow.csv.open_csv(path, blocks, _PARSING, converting) as opened:
         yield opened.schema.empty_table()
         yield from map(_as_table, opened)
+
+
+def _csv_header(path: Path, blocks: pyarrow.csv.ReadOptions) -> list[str]:
+    """The names of the columns; a large block is parsed for them only if a row needs one."""
+    try:
+        opened = pyarrow.csv.open_csv(path, parse_options=_PARSING)
+    except pa.ArrowInvalid:
+        opened = pyarrow.csv.open_csv(path, blocks, _PARSING)
+    with opened:
+        return list(opened.schema.names)
 
 
 def _typed(table: pa.Table, manifest: Manifest, path: Path) -> pa.Table:
