@@ -77,10 +77,7 @@ def _too_large(than: str) -> QueryRefused:
 
 def _summed(choices: Choices, kind: pa.DataType) -> tuple[Exact, Exact]:
     """A sum of whole numbers is one: rounding inwards undoes what means have lost."""
-    if choices.decided:
-        found = choices.sum_of_all()
-        return found, found
-    lo, hi = choices.sums()
+    lo, hi = (choices.sum_of_all(),) * 2 if choices.decided else choices.sums()
     return (lo, hi) if pa.types.is_floating(kind) else (ceil(lo), floor(hi))
 
 

@@ -61,6 +61,14 @@ def test_sums_of_whole_numbers_are_whole_numbers() -> None:
     assert shown["a_estimate"] == 2**53 + 1
 
 
+def test_sums_by_means_are_whole_numbers_too() -> None:
+    table = people([0] * 3 + [126] * 3)
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(3), means=True)
+    answer = release.query("SELECT SUM(income) FROM t").answer
+    assert answer.lo == answer.hi == 378
+    assert isinstance(answer.lo, int)
+
+
 def test_a_database_tells_whole_numbers_too() -> None:
     pay = [2**53 + 1, 2**53 + 3, MOST, -MOST - 1] * 5
     table = microdata({"age": [30, 40] * 10, "pay": pay}, quasi=["age"], sensitive=["pay"])
