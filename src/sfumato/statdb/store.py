@@ -50,15 +50,10 @@ from sfumato.statdb.store_files import (
     Patch,
     flush_folder,
     private_file,
-    read_patches,
     read_table,
     require_unchanged,
-    write_array,
-    write_patches,
-    write_table,
 )
 from sfumato.statdb.store_header import (
-    FORMAT,
     HEADER,
     clear_leftovers,
     closed,
@@ -67,31 +62,38 @@ from sfumato.statdb.store_header import (
     seal,
     version_of,
 )
+from sfumato.statdb.store_writing import (
+    Changes,
+    Contents,
+    allowed_patches,
+    described,
+    held_patches,
+    merged_patches,
+    write_files,
+    write_patch,
+    write_state,
+    write_waiting,
+)
 
-__all__ = ["HEADER", "LOCK", "Changes", "Contents", "Patch"]
+__all__ = [
+    "HEADER",
+    "LOCK",
+    "Changes",
+    "Contents",
+    "Held",
+    "Patch",
+    "change_state",
+    "changing",
+    "create_store",
+    "open_store",
+    "replace_state",
+    "replace_waiting",
+    "require_absent",
+    "state_name",
+]
 
 LOCK = "lock"
 _TRIES = 5  # a reader that meets a writer between header and state looks again
-_SHARE = 8  # patches take at most one part in so many of what they change
-_LITTLE = 2**16  # bytes; so much is written as a patch, however small the database is
-
-
-class Contents(NamedTuple):
-    """What a store holds: facts for JSON, arrays by name, domains by attribute, rows that wait."""
-
-    facts: dict[str, Any]
-    arrays: Mapping[str, NDArray[Any]]
-    domains: Mapping[str, pa.Array]
-    waiting: pa.Table | None = None
-
-
-class Changes(NamedTuple):
-    """The same, of arrays and domains only those that change, or how an array does."""
-
-    facts: dict[str, Any]
-    arrays: Mapping[str, NDArray[Any] | Patch]
-    domains: Mapping[str, pa.Array]
-    waiting: pa.Table | None = None
 
 
 class Held(NamedTuple):
@@ -107,7 +109,7 @@ def create_store(path: str | Path, contents: Contents) -> None:
     require_absent(path)
     with new_folder(path) as folder:
         folder.chmod(stat.S_IRWXU)
-        header = _write_state(folder, contents, generation=1)
+        header = write_state(folder, contents, generation=1)
         private_file(folder / LOCK).close()
         put_header(folder, header)
 
@@ -163,7 +165,7 @@ def replace_state(path: str | Path, contents: Contents, *, seen: bool = True) ->
     """
     folder = Path(path)
     with _or_as_before(folder) as old:
-        header = _write_state(folder, contents, int(old["generation"]) + seen)
+        header = write_state(folder, contents, int(old["generation"]) + seen)
         put_header(folder, header)
     return int(header["generation"])
 
@@ -174,21 +176,21 @@ def change_state(path: str | Path, changes: Changes, whole: Callable[[], Content
     ``whole`` gives all contents, should that be the better way to write them.
     """
     folder = Path(path)
-    patches = _patches(folder, changes.arrays)
+    patches = merged_patches(folder, changes.arrays)
     with _or_as_before(folder) as old:
         state = folder / str(old["state"])
-        if sum(patch.nbytes for patch in patches.values()) > _allowed(state, old):
+        if sum(patch.nbytes for patch in patches.values()) > allowed_patches(state, old):
             return replace_state(path, whole())
         arrays = {n: one for n, one in changes.arrays.items() if not isinstance(one, Patch)}
-        fresh = _write_files(state, arrays, changes.domains, f"-{secrets.token_hex(4)}")
+        fresh = write_files(state, arrays, changes.domains, f"-{secrets.token_hex(4)}")
         kept = {n: one for n, one in old["files"].items() if not _is_replaced(one, changes)}
-        header = _header(
+        header = described(
             state,
             int(old["generation"]) + 1,
             changes.facts,
             kept | fresh,
-            _write_waiting(state, changes.waiting),
-            _write_patch(state, patches),
+            write_waiting(state, changes.waiting),
+            write_patch(state, patches),
         )
         put_header(folder, header)
     return int(header["generation"])
@@ -198,7 +200,7 @@ def replace_waiting(path: str | Path, waiting: pa.Table) -> None:
     """Change the rows that wait and nothing else; call it while ``changing``."""
     folder = Path(path)
     with _or_as_before(folder) as old:
-        header = {**old, "waiting": _write_waiting(folder / str(old["state"]), waiting)}
+        header = {**old, "waiting": write_waiting(folder / str(old["state"]), waiting)}
         flush_folder(folder / str(old["state"]))
         put_header(folder, {**header, "version": version_of(header)})
 
@@ -228,94 +230,6 @@ def _or_as_before(folder: Path) -> Iterator[dict[str, Any]]:
         ) from error
 
 
-def _write_state(folder: Path, contents: Contents, generation: int) -> dict[str, Any]:
-    """Write arrays and domains into a state of their own; the header that describes them."""
-    state = folder / f"state-{secrets.token_hex(8)}"
-    state.mkdir(stat.S_IRWXU)
-    files = _write_files(state, contents.arrays, contents.domains, "")
-    waiting = _write_waiting(state, contents.waiting)
-    return _header(state, generation, contents.facts, files, waiting, None)
-
-
-def _header(
-    state: Path,
-    generation: int,
-    facts: dict[str, Any],
-    files: Mapping[str, Any],
-    waiting: dict[str, Any] | None,
-    patch: dict[str, Any] | None,
-) -> dict[str, Any]:
-    flush_folder(state)
-    header = {
-        "format": FORMAT,
-        "state": state.name,
-        "generation": generation,
-        "facts": facts,
-        "files": files,
-        "waiting": waiting,
-        **({} if patch is None else {"patch": patch}),
-    }
-    return {**header, "version": version_of(header)}
-
-
-def _write_files(
-    state: Path, arrays: Mapping[str, NDArray[Any]], domains: Mapping[str, pa.Array], mark: str
-) -> dict[str, dict[str, Any]]:
-    """Write arrays and domains; their files, numbered: a column may have a name that none can."""
-    files: dict[str, dict[str, Any]] = {}
-    for number, (name, array) in enumerate(arrays.items()):
-        file = f"array-{number}{mark}.npy"
-        files[file] = {"checksum": write_array(state / file, array), "array": name}
-    for number, (name, values) in enumerate(domains.items()):
-        file = f"domain-{number}{mark}.arrow"
-        checksum = write_table(state / file, pa.table({"value": values}))
-        files[file] = {"checksum": checksum, "domain": name}
-    return files
-
-
-def _write_waiting(state: Path, waiting: pa.Table | None) -> dict[str, Any] | None:
-    """Write the rows that wait into a state; what the header says of them."""
-    if not waiting:
-        return None
-    name = f"waiting-{secrets.token_hex(8)}.arrow"
-    return {"file": name, "checksum": write_table(state / name, waiting)}
-
-
-def _write_patch(state: Path, patches: Mapping[str, Patch]) -> dict[str, Any] | None:
-    """Write patches into a state; what the header says of them."""
-    if not patches:
-        return None
-    name = f"patch-{secrets.token_hex(8)}.npy"
-    checksum = write_patches(state / name, list(patches.values()))
-    return {"file": name, "checksum": checksum, "arrays": list(patches)}
-
-
-def _patches(folder: Path, arrays: Mapping[str, NDArray[Any] | Patch]) -> dict[str, Patch]:
-    """The patches of all arrays, those that hold included, unless an array is written anew."""
-    found = dict(_read_patches(folder, read_header(folder)))
-    for name, change in arrays.items():
-        if not isinstance(change, Patch):
-            found.pop(name, None)
-        else:
-            found[name] = change.after(found[name]) if name in found else change
-    return {name: patch for name, patch in found.items() if len(patch.at)}
-
-
-def _read_patches(folder: Path, header: Mapping[str, Any]) -> Mapping[str, Patch]:
-    stated = header.get("patch")
-    if stated is None:
-        return {}
-    path = folder / header["state"] / stated["file"]
-    require_unchanged(path, stated["checksum"], folder)
-    return read_patches(path, stated["arrays"])
-
-
-def _allowed(state: Path, header: Mapping[str, Any]) -> int:
-    """How many bytes patches may have."""
-    size = sum((state / str(name)).stat().st_size for name in header["files"])
-    return max(_LITTLE, size // _SHARE)
-
-
 def _is_replaced(stated: Mapping[str, Any], changes: Changes) -> bool:
     """Whether a file holds what changes otherwise than by a patch."""
     if "domain" in stated:
@@ -336,7 +250,7 @@ def _mapped(folder: Path, header: Mapping[str, Any]) -> Contents:
             arrays[stated["array"]] = np.asarray(mapped)
         else:
             domains[stated["domain"]] = read_table(state / name).column("value").combine_chunks()
-    for name, patch in _read_patches(folder, header).items():
+    for name, patch in held_patches(folder, header).items():
         patch.put(arrays[name])
     stated = header.get("waiting")  # older stores do not tell
     if stated is None:
