@@ -66,11 +66,11 @@ def test_identifiers_are_required_but_not_loaded(
         WRITERS[name](TABLE, path)
     loaded: list[str] = []
 
-    def spy(table: pa.Table) -> pa.Table:
+    def spy(table: pa.Table, *_: object) -> pa.Table:
         loaded.extend(table.column_names)
         return table
 
-    monkeypatch.setattr(tables, "plain_table", spy)
+    monkeypatch.setattr(tables, "normalized", spy)
     schema = Schema(identifiers=["name"], quasi=["age"], sensitive="sick.of")
     found = read(path, schema)
     assert loaded == ["age", "sick.of"]
