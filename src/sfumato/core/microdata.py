@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,8 @@ from sfumato.core.binning import binned
 from sfumato.core.schema import Declaration, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import DataError, SchemaError
+
+_MOST_COMPARED, _LONGEST_COMPARED = 10_000, 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,10 +139,11 @@ def _encoded(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attrib
 
 def require_columns(found: Sequence[str], schema: Schema) -> None:
     """Raise unless every column of the schema is in the table, once."""
+    times = Counter(found)
     for name, role in schema.roles.items():
-        if found.count(name) > 1:
-            raise DataError(f"the table has {found.count(name)} columns named {name!r}")
-        if name not in found:
+        if times[name] > 1:
+            raise DataError(f"the table has {times[name]} columns named {name!r}")
+        if name not in times:
             raise SchemaError(f"no column {name!r} ({role}); {_hint(name, found)}", column=name)
 
 
@@ -153,7 +157,9 @@ def require_identifier(name: str | None, schema: Schema) -> None:
 
 
 def _hint(name: str, found: Sequence[Any]) -> str:
-    close = difflib.get_close_matches(name, found, n=1)
+    # comparing takes time in the length of both names, and for each of them
+    near = [other for other in found[:_MOST_COMPARED] if len(other) <= _LONGEST_COMPARED]
+    close = difflib.get_close_matches(name, near, n=1) if len(name) <= _LONGEST_COMPARED else []
     if close:
         return f"did you mean {close[0]!r}?"
     return f"the table has {', '.join(map(str, found))}"
