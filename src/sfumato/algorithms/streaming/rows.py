@@ -23,7 +23,7 @@ from sfumato.core.schema import Declaration, Schema
 from sfumato.core.spelling import folded
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
-from sfumato.io.files import CSV, PARQUET, open_file
+from sfumato.io.files import CSV, PARQUET, open_file, sound
 from sfumato.io.opened import reading
 from sfumato.io.plain import plain_table, without_markers
 
@@ -179,12 +179,17 @@ def _parquet(
             # buffered: a column chunk of a large row group need not fit into memory
             with (
                 reading(str(file)),
-                pq.ParquetFile(file, buffer_size=_READ_BYTES, pre_buffer=False) as stored,
+                pq.ParquetFile(
+                    file,
+                    buffer_size=_READ_BYTES,
+                    pre_buffer=False,
+                    page_checksum_verification=True,
+                ) as stored,
             ):
                 for batch in stored.iter_batches(
                     _BATCH_ROWS, columns=list(wanted), use_threads=False
                 ):
-                    table = plain_table(pa.table(batch).select(list(wanted)))
+                    table = plain_table(sound(pa.table(batch).select(list(wanted))))
                     yield without_markers(table, missing) if missing else table
 
     kinds = [_parquet_types(file, columns) for file in files]
