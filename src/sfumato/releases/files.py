@@ -19,16 +19,21 @@ import pyarrow.parquet as pq
 from sfumato.core.seeds import require_written
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, ReleaseError
+from sfumato.io.csv_files import with_blocks
+from sfumato.io.files import sound
 from sfumato.io.folders import new_folder
 from sfumato.io.opened import reading
 from sfumato.io.set_texts import sets_of
 from sfumato.io.types import from_texts, type_of
 from sfumato.io.writing import write_csv, write_parquet
+from sfumato.releases.checksums import sealed
 from sfumato.releases.manifest import FILE, Manifest
 
 FileFormat: TypeAlias = Literal["parquet", "csv"]
 Pieces: TypeAlias = Iterable[pa.Table]
 PIECE = 65_536  # rows
+# an empty line is a row of a table with one column
+_PARSING = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 _WRITERS = {"parquet": write_parquet, "csv": write_csv}
 
 
@@ -50,7 +55,7 @@ def write_release(
         raise ParameterError(f"format must be parquet or csv, not {format!r}", parameter="format")
     with new_folder(path, force=force) as folder:
         in_threads(lambda stem: _WRITERS[format](tables[stem], folder / f"{stem}.{format}"), tables)
-        (folder / FILE).write_text(manifest.to_json(), encoding="utf-8")
+        (folder / FILE).write_text(sealed(manifest, folder).to_json(), encoding="utf-8")
     return Path(path)
 
 
@@ -96,7 +101,7 @@ class Files:
         for path in self.paths(stem)[:1]:
             with reading(str(path)):
                 read = _parquet if path.suffix == ".parquet" else _texts
-                yield from (_typed(piece, self.manifest, path) for piece in read(path))
+                yield from (_typed(sound(piece), self.manifest, path) for piece in read(path))
             return
         raise ReleaseError(f"{self.folder} has no {stem}.parquet or {stem}.csv", path=self.folder)
 
@@ -122,13 +127,26 @@ def stem_of(prefix: str, name: str) -> str:
 
 def _texts(path: Path) -> Iterator[pa.Table]:
     """The texts of a file."""
-    # an empty line is a row of a table with one column
-    parsing = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
-    with pyarrow.csv.open_csv(path, parse_options=parsing) as opened:
-        header = opened.schema.names
-    yield pyarrow.csv.read_csv(
+    yield with_blocks(lambda size: _read_texts(path, size))
+
+
+def csv_header(path: Path) -> list[str]:
+    """The names of a CSV file's columns."""
+    return with_blocks(lambda size: _read_header(path, size))
+
+
+def _read_header(path: Path, size: int) -> list[str]:
+    reading = pyarrow.csv.ReadOptions(block_size=size)
+    with pyarrow.csv.open_csv(path, read_options=reading, parse_options=_PARSING) as opened:
+        return list(opened.schema.names)
+
+
+def _read_texts(path: Path, size: int) -> pa.Table:
+    header = _read_header(path, size)
+    return pyarrow.csv.read_csv(
         path,
-        parse_options=parsing,
+        read_options=pyarrow.csv.ReadOptions(block_size=size),
+        parse_options=_PARSING,
         convert_options=pyarrow.csv.ConvertOptions(
             column_types=dict.fromkeys(header, pa.string()),
             null_values=[""],
