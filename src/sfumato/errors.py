@@ -14,14 +14,19 @@
     │   └── OutputExists   a folder that is in the way             .path
     ├── StoreError         a database folder that cannot be used   .path
     │   └── LedgerError    a log that cannot be written now        .path
+    ├── MachineError       files or threads that the system        .doing
+    │   │                  does not give
+    │   └── OutOfMemory    memory that it does not give            .doing
     ├── RemoteError        a server that gives no answer           .status .code
     │                                                              .hint .request_id
     └── MissingExtra       an optional library is not installed    .extra
 
 Something that may be wrong but stops nothing is a SfumatoWarning.
 
-A message says what failed, on which value, and what would work. These messages are for the
-owner of the data; nothing here is meant to be sent to the public.
+A message says what failed, on which value, and what would work. It is shorter than a kilobyte:
+a value may be a text of any length, a table may have any number of columns, and of both the
+beginning and the end are shown. The culprits are stored whole. These messages are for the owner of
+the data; nothing here is meant to be sent to the public.
 """
 
 from __future__ import annotations
@@ -29,9 +34,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+_MOST = 900  # bytes of a message
+_CUT = " [...] "
+
 
 class SfumatoError(Exception):
     """Root of the tree: catch it to catch everything sfumato raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
     def __reduce__(self) -> tuple[object, ...]:
         """By what it holds: a worker's error must arrive, and its class wants names for that."""
@@ -70,8 +81,8 @@ class QueryRefused(SfumatoError, ValueError):
 
     def __init__(self, message: str, *, clause: str, position: int | None = None) -> None:
         where = "" if position is None else f" (at position {position})"
-        super().__init__(f"{message}{where}")
-        self.reason = message
+        self.reason = shortened(message, _MOST - len(where))
+        super().__init__(f"{self.reason}{where}")
         self.clause = clause
         self.position = position
 
@@ -125,6 +136,18 @@ class LedgerError(StoreError):
     """The log of a database cannot be written: nothing was, and nothing may be answered."""
 
 
+class MachineError(SfumatoError):
+    """The system refuses something that the work needs: a file, a thread, room on a disk."""
+
+    def __init__(self, message: str, *, doing: str) -> None:
+        super().__init__(message)
+        self.doing = doing
+
+
+class OutOfMemory(MachineError):
+    """There is less memory than the work needs. Nothing half-written is left."""
+
+
 class RemoteError(SfumatoError):
     """A server gives no answer: out of reach, or for a reason that it tells.
 
@@ -152,6 +175,30 @@ class MissingExtra(SfumatoError, ImportError):
 
 class SfumatoWarning(UserWarning):
     """Something the owner should look at before publishing."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
+
+
+def shortened(text: str, most: int = _MOST) -> str:
+    """A text of at most so many bytes: of a longer one the beginning and the end.
+
+    What failed stands at the beginning of a message and what would work at its end; what is long
+    is the value between.
+    """
+    if len(text) <= most and _size(text) <= most:
+        return text
+    room = most - len(_CUT)
+    head, tail = text[: room * 2 // 3], text[-(room - room * 2 // 3) :]
+    while _size(head) > room * 2 // 3:
+        head = head[:-1]
+    while _size(tail) > room - room * 2 // 3:
+        tail = tail[1:]
+    return f"{head}{_CUT}{tail}"
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _again(kind: type[SfumatoError], args: tuple[object, ...], held: dict[str, object]) -> object:

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 import sfumato as sf
 from sfumato.cli.evaluate import evaluate
 from sfumato.errors import DataError, OutputExists, SfumatoError
+from tests.support.sealing import reseal
 from tests.support.seeds import long_seed
 
 SCHEMA = """
@@ -115,6 +116,7 @@ def test_a_broken_promise_exits_with_1_and_is_reported(place: Path) -> None:
     stated = json.loads((release / "release.json").read_text())
     stated["promise"][0]["k"] = 100
     (release / "release.json").write_text(json.dumps(stated))
+    reseal(release)
     done = run(place, str(release.resolve()))
     assert done.return_value == 1
     assert "BROKEN" in done.output

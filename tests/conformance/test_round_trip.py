@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ def _written(made: Release, folder: Path, file_format: FileFormat, kind: pa.Data
     found = sf.verify(folder)
     assert found.ok, (kind, file_format, [check for check in found.checks if not check.kept])
     back = sf.load(folder)
-    assert back.manifest.to_json() == made.manifest.to_json()
+    assert replace(back.manifest, files=()).to_json() == made.manifest.to_json()
     for here, there in zip(made.tables, back.tables, strict=True):
         assert _alike(here, there), (kind, file_format)
 

@@ -76,7 +76,21 @@ STATED: dict[str, Tampering] = {
     "no object": (FEW, rewritten(lambda _: "[]"), "not an object"),
     "not a number": (FEW, rewritten(lambda t: t.replace('"rows": ', '"rows": NaN, "x": ', 1)), "NaN"),
     "another maker": (FEW, restated(lambda s: s.update(made_by="sfumato 0.1")), "made by"),
-    "another version": (FEW, restated(lambda s: s.update(version=2)), "release format 2"),
+    "another version": (FEW, restated(lambda s: s.update(version=3)), "release format 3"),
+    "checksums of another format": (
+        FEW, restated(lambda s: s.update(version=1)), "states 'files'"
+    ),
+    "no checksums": (FEW, restated(lambda s: s.pop("files")), "lacks 'files'"),
+    "no checksum of its own": (FEW, restated(lambda s: s.pop("checksum")), "lacks 'checksum'"),
+    "a checksum with a message": (
+        FEW, restated(lambda s: s["files"].update({next(iter(s["files"])): "Ada"})), "not a checksum"
+    ),
+    "a checksum of a file that is not there": (
+        FEW, restated(lambda s: s["files"].update({"st_of Ada.csv": "0" * 64})), "not there"
+    ),
+    "a checksum of a file that is elsewhere": (
+        FEW, restated(lambda s: s["files"].update({"../st.csv": "0" * 64})), "'../st.csv'"
+    ),
     "another format": (FEW, restated(lambda s: s.update(format="other")), "not the manifest"),
     "a kind that is none": (FEW, restated(lambda s: s.update(kind="secret")), "'secret'"),
     "another kind": (APART, restated(lambda s: s.update(kind="generalized")), "generalized"),

@@ -12,8 +12,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import _run
-from sfumato.errors import SfumatoError
+from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.releases.files import FileFormat
+from tests.support.sealing import reseal
 from tests.tampering.files import CONTENTS, CSV, FOLDERS, PARQUET
 from tests.tampering.releases import EVERY, MAKERS
 from tests.tampering.stated import STATED, Tampering
@@ -27,6 +28,14 @@ CASES = [
     pytest.param(file_format, kind, form, id=f"{kind}-{form}-{file_format}")
     for file_format, kinds in KINDS.items()
     for kind, (forms, _, _) in kinds.items()
+    for form in forms
+]
+
+# Those that change a table, and are read by nobody who looks at checksums only.
+ALTERED = [
+    pytest.param(file_format, kind, form, id=f"{kind}-{form}-{file_format}")
+    for file_format, kinds in {"parquet": CONTENTS, "csv": CSV}.items()
+    for kind, (forms, tamper, _) in kinds.items()
     for form in forms
 ]
 
@@ -64,7 +73,7 @@ def test_tampered_releases_are_refused(
     folder = copied(form, file_format, tmp_path)
     _, tamper, words = KINDS[file_format][kind]
     tamper(folder)
-    said = refusal(folder)
+    said = refusal(reseal(folder))
     assert said, "passed"
     assert re.search(words, said), said
 
@@ -76,7 +85,20 @@ def test_the_command_says_so_with_its_exit_code(kind: str, form: str, tmp_path: 
     folder = copied(form, "parquet", tmp_path)
     assert _run(["verify", str(folder)]) == 0
     KINDS["parquet"][kind][1](folder)
-    assert _run(["verify", str(folder)]) == 1
+    assert _run(["verify", str(reseal(folder))]) == 1
+
+
+@pytest.mark.parametrize(("file_format", "kind", "form"), ALTERED)
+def test_nothing_that_was_altered_is_loaded(
+    file_format: FileFormat, kind: str, form: str, tmp_path: Path
+) -> None:
+    """Whoever does not compute the checksums anew is found by them, before anything is read."""
+    folder = copied(form, file_format, tmp_path)
+    sf.load(folder)
+    KINDS[file_format][kind][1](folder)
+    with pytest.raises(ReleaseError, match="damaged"):
+        sf.load(folder)
+    assert "changed after" in refusal(folder)
 
 
 def test_there_are_many_kinds() -> None:

@@ -28,6 +28,8 @@ MADE: dict[str, dict[str, Any]] = {
     "OutputExists": {"path": Path("out")},
     "StoreError": {"path": Path("db")},
     "LedgerError": {"path": Path("db")},
+    "MachineError": {"doing": "publishing"},
+    "OutOfMemory": {"doing": "publishing"},
     "RemoteError": {"status": 503, "code": "busy", "hint": "later", "request_id": "r1"},
     "MissingExtra": {"extra": "plot"},
 }

@@ -14,6 +14,7 @@ from sfumato.answers.ask import answer, answerer, counts
 from sfumato.core.answer import Answer, Result
 from sfumato.core.arrays import Flags, Floats
 from sfumato.core.askable import Askable
+from sfumato.core.foreign import our_errors
 from sfumato.core.moments import unit_number
 from sfumato.core.query import COUNT, Query
 from sfumato.queries.sql import parse
@@ -120,6 +121,7 @@ class Comparison:
         )
 
 
+@our_errors("comparing answers")
 def compare(release: Askable, table: Askable, workload: Iterable[str | Query]) -> Comparison:
     """Ask a release and the table it was made from the same questions."""
     queries = [parse(query) if isinstance(query, str) else query for query in workload]

@@ -30,6 +30,7 @@ from sfumato.audits.join_risk import join_risk
 from sfumato.audits.report.page import render
 from sfumato.audits.report.writing import write_page
 from sfumato.audits.verify import Verification, verify
+from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
@@ -102,6 +103,7 @@ class Evaluation:
         )
 
 
+@our_errors("evaluating")
 def evaluate(
     release: Release | str | Path,
     table: Microdata,

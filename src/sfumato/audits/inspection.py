@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from sfumato.core._kernels import number_rows
 from sfumato.core.compiled import announce
+from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
@@ -111,6 +112,7 @@ class Risk:
         return asdict(self)
 
 
+@our_errors("inspecting")
 def profile(table: pa.Table) -> tuple[ColumnProfile, ...]:
     """Describe every column and guess its role."""
     if table.num_rows == 0:
@@ -145,6 +147,7 @@ def repeated_identifiers(
     )
 
 
+@our_errors("inspecting")
 def assess(table: Microdata) -> Risk:
     """Count the rows that stand alone, and what could be promised instead."""
     announce(number_rows)

@@ -24,18 +24,21 @@ from sfumato.audits.checks import (
     strangers,
 )
 from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
+from sfumato.core.foreign import is_memory, our_errors
 from sfumato.core.histograms import Histograms
-from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError
+from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError, shortened
 from sfumato.io.opened import one_line
 from sfumato.models.base import BuiltIn, Model
 from sfumato.models.registry import model_from_dict
 from sfumato.releases.bearing import CUSTOM, unbearable
+from sfumato.releases.checksums import other_checksums
 from sfumato.releases.exposure import NEARLY, exposed
 from sfumato.releases.files import Files
 from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
 from sfumato.releases.load import Release, read_release
-from sfumato.releases.manifest import Manifest
+from sfumato.releases.manifest import WITHOUT_CHECKSUMS, Manifest
 from sfumato.releases.perturbed import PerturbedTable
+from sfumato.releases.settled import settled
 from sfumato.releases.stated import read_manifest
 
 _ROUNDING = 1e-9
@@ -48,6 +51,11 @@ class Check:
     statement: str
     kept: bool
     detail: str = ""
+
+    def __post_init__(self) -> None:
+        """A value in a detail may be of any length."""
+        for name in ("statement", "detail"):
+            object.__setattr__(self, name, shortened(getattr(self, name)))
 
 
 _SEARCHABLE = Check(
@@ -105,23 +113,38 @@ class Verification:
         )
 
 
+@our_errors("verifying")
 def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     """Compute every promise of a release folder again from its files.
 
     ``models`` are a user's own models that the release was made with, recognized by class name.
     """
     folder = Path(path)
+    return settled(folder, lambda: _verify(folder, models))
+
+
+def _verify(folder: Path, models: Sequence[Model]) -> Verification:
     files = Files(folder, read_manifest(folder), kept={})
+    whole = tuple(_whole(files))
     readable = _judged("tables as stated", doubled_columns(folder))
     if readable.kept:
         try:
             release = read_release(files)
         except Exception as error:
+            _require_memory(error)
             readable = replace(readable, kept=False, detail=_told(error))
     if not readable.kept:
-        return Verification(folder, files.manifest.rows, 0, (readable,))
+        return Verification(folder, files.manifest.rows, 0, (readable, *whole))
     own = {type(model).__name__: model for model in models}
-    return _verified(files, release, own)
+    found = _verified(files, release, own)
+    first, *rest = found.checks
+    return replace(found, checks=(first, *whole, *rest))
+
+
+def _whole(files: Files) -> Iterator[Check]:
+    """A release of format 1 has no checksums."""
+    if files.manifest.version != WITHOUT_CHECKSUMS:
+        yield _judged("files as written", other_checksums(files.folder, files.manifest))
 
 
 def _verified(files: Files, release: Release, own: dict[str, Model]) -> Verification:
@@ -155,8 +178,15 @@ def _judged(statement: str, flaws: Iterator[str]) -> Check:
     try:
         flaw = next(flaws, None)
     except Exception as error:
+        _require_memory(error)
         flaw = _told(error)
     return Check(statement, flaw is None, flaw or "")
+
+
+def _require_memory(error: Exception) -> None:
+    """That memory is short says nothing about a release."""
+    if is_memory(error):
+        raise error
 
 
 def _told(error: Exception) -> str:
@@ -178,6 +208,7 @@ def _promise(release: Release, stated: dict[str, Any], own: dict[str, Model]) ->
             return _check_retention(release, stated)
         return _check(release, stated, own)
     except Exception as error:
+        _require_memory(error)
         return Check(str(stated.get("class", stated.get("model"))), False, _told(error))
 
 

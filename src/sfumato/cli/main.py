@@ -17,7 +17,11 @@ from typing import Any
 import click
 
 import sfumato
-from sfumato.errors import PromiseBroken, SfumatoError, SfumatoWarning
+from sfumato.cli.guarded import guarded
+from sfumato.core.address_space import require_least
+from sfumato.core.foreign import as_ours, out_of_memory
+from sfumato.errors import PromiseBroken, SfumatoError, SfumatoWarning, shortened
+from sfumato.io.unfinished import clear
 
 # A command's module is imported when it is called: --help must not wait for NumPy.
 _COMMANDS = {
@@ -34,6 +38,9 @@ _COMMANDS = {
 }
 
 
+_THIS = "this command"
+
+
 class _Lazy(click.Group):
     """A group that knows its commands by name and imports them on demand."""
 
@@ -43,6 +50,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
+        require_least()
         command = getattr(import_module(f"sfumato.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
@@ -69,7 +77,8 @@ def main(arguments: list[str] | None = None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("always", SfumatoWarning)
         warnings.showwarning = _warn
-        sys.exit(_run(arguments))
+        clear()  # what a killed run has left, wherever it was: it may hold rows as they are
+        sys.exit(guarded(lambda: _run(arguments), _refuse))
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -80,8 +89,7 @@ def _run(arguments: list[str] | None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted; nothing half-written is left", 130)
     except click.ClickException as error:
-        error.show()
-        return 2
+        return _misused(error)
     except PromiseBroken as error:
         return _fail(str(error), 1)
     except SfumatoError as error:
@@ -90,22 +98,31 @@ def _run(arguments: list[str] | None) -> int:
         # the reader of our output went away, as head does; say nothing, also at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as error:
-        return _fail(error.strerror or str(error), 2)
-    except MemoryError:
-        return _fail("not enough memory for this table", 2)
     except Exception as error:
         # never 1: a script would take that for a broken promise
-        return _bug(error)
+        foreign = as_ours(error, _THIS)
+        return _bug(error) if foreign is None else _fail(str(foreign), 2)
     return result if isinstance(result, int) else 0
 
 
+def _refuse() -> int:
+    return _fail(str(out_of_memory(_THIS)), 2)
+
+
+def _misused(error: click.ClickException) -> int:
+    """As click does, which shows values of any length."""
+    said = io.StringIO()
+    error.show(said)
+    click.echo(shortened(said.getvalue()), nl=False, err=True)
+    return 2
+
+
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"sfumato: warning: {' '.join(str(message).split())}", err=True)
+    click.echo(f"sfumato: warning: {shortened(' '.join(str(message).split()))}", err=True)
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"sfumato: {' '.join(message.split())}", err=True)
+    click.echo(f"sfumato: {shortened(' '.join(message.split()))}", err=True)
     return code
 
 

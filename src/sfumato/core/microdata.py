@@ -20,6 +20,8 @@ from sfumato.core.schema import Declaration, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import DataError, SchemaError
 
+_MOST_COMPARED, _LONGEST_COMPARED = 10_000, 200
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ids:
@@ -155,7 +157,9 @@ def require_identifier(name: str | None, schema: Schema) -> None:
 
 
 def _hint(name: str, found: Sequence[Any]) -> str:
-    close = difflib.get_close_matches(name, found, n=1)
+    # comparing takes time in the length of both names, and for each of them
+    near = [other for other in found[:_MOST_COMPARED] if len(other) <= _LONGEST_COMPARED]
+    close = difflib.get_close_matches(name, near, n=1) if len(name) <= _LONGEST_COMPARED else []
     if close:
         return f"did you mean {close[0]!r}?"
     return f"the table has {', '.join(map(str, found))}"

@@ -7,21 +7,26 @@ import gzip
 import io
 import itertools
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.csv
 
+from sfumato.core.foreign import is_memory, out_of_memory
 from sfumato.errors import DataError
 from sfumato.io.csv_headers import SAMPLE_ROWS, FirstLine, places_of, require_header
 from sfumato.io.opened import Opened, one_line
 from sfumato.io.text_types import typed
 
 DELIMITERS = (",", ";", "\t", "|")
+# What Arrow looks at together. A line must fit, so that longer ones are read with larger blocks.
+BLOCK_BYTES = 2**20
+_LARGEST_BLOCK = 2**31 - 1
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def layout_of(path: Path, first: FirstLine = _SILENT) -> Layout:
 
 def _require_header(path: Path, layout: Layout) -> None:
     with _lines(path) as lines:
-        rows = csv.reader(itertools.islice(lines, layout.skipped, None), delimiter=layout.delimiter)
+        rows = _rows(itertools.islice(lines, layout.skipped, None), layout.delimiter)
         next(rows)
         require_header(str(path), layout.cells, itertools.islice(rows, SAMPLE_ROWS))
 
@@ -98,7 +103,7 @@ def _first_line(path: Path) -> tuple[int, str, list[str]]:
             raise DataError(f"{path} is empty; it needs a header line", source=str(path))
         delimiter = _delimiter(first)
         # the header may go on after a line break inside quotes
-        header = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter))
+        header = next(_rows(itertools.chain([first], lines), delimiter))
         return skipped, delimiter, header
 
 
@@ -106,8 +111,14 @@ def _has_rows(path: Path) -> bool:
     """Whether something follows the header."""
     with _lines(path) as lines:
         first = next(line for line in lines if line.strip())
-        header = next(csv.reader(itertools.chain([first], lines), delimiter=_delimiter(first)))
+        header = next(_rows(itertools.chain([first], lines), _delimiter(first)))
         return any(line.strip() or len(header) == 1 for line in lines)
+
+
+def _rows(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Any:
+    """Python's reader, for values of any length: its own limit, of the process, is 128 kB."""
+    csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_BLOCK))
+    return csv.reader(lines, delimiter=delimiter, strict=strict)
 
 
 def _delimiter(line: str) -> str:
@@ -116,12 +127,37 @@ def _delimiter(line: str) -> str:
     return max(DELIMITERS, key=unquoted.count)
 
 
+def with_blocks(read: Callable[[int], Result], block_bytes: int = BLOCK_BYTES) -> Result:
+    """What ``read`` gives with blocks of some size: as small as they can be, given the lines."""
+    while True:
+        try:
+            return read(block_bytes)
+        except pa.ArrowInvalid as error:
+            if not larger_blocks_help(error, block_bytes):
+                raise
+        block_bytes = larger(block_bytes)
+
+
+def larger_blocks_help(error: pa.ArrowInvalid, block_bytes: int) -> bool:
+    """Whether Arrow says that a line does not fit into a block, and a larger one can be had."""
+    return "straddling" in str(error) and block_bytes < _LARGEST_BLOCK
+
+
+def larger(block_bytes: int) -> int:
+    """The size to try next."""
+    return min(8 * block_bytes, _LARGEST_BLOCK)
+
+
 def _texts(path: Path, layout: Layout, columns: Sequence[str]) -> pa.Table:
     """The raw texts of the columns."""
+    return with_blocks(lambda size: _read_texts(path, layout, columns, size))
+
+
+def _read_texts(path: Path, layout: Layout, columns: Sequence[str], size: int) -> pa.Table:
     with pa.input_stream(str(path), compression="gzip" if _is_gzip(path) else None) as stream:
         return pyarrow.csv.read_csv(
             stream,
-            read_options=layout.reading(),
+            read_options=layout.reading(block_size=size),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=layout.delimiter,
                 # values with line breaks would otherwise be cut where two blocks meet
@@ -158,6 +194,8 @@ def _explained(path: Path) -> Iterator[None]:
         message = f"{path} is not a whole gzip file ({one_line(error)}); make it again"
         raise DataError(message, source=str(path)) from None
     except (pa.ArrowException, csv.Error) as error:
+        if is_memory(error):
+            raise out_of_memory(f"reading {path}") from error
         message = _ragged(path) or f"cannot read {path}: {one_line(error)}"
         raise DataError(message, source=str(path)) from None
     except OSError as error:
@@ -169,7 +207,7 @@ def _ragged(path: Path) -> str | None:
     """The first row whose number of values is not that of the header."""
     with _explained(path), _lines(path) as lines:
         _, delimiter, header = _first_line(path)
-        rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        rows = _rows(lines, delimiter, strict=True)
         line = 1
         try:
             for row in rows:

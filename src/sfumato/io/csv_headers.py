@@ -136,10 +136,11 @@ def _is_data(name: str) -> bool:
 
 
 def _require_once(label: str, names: Sequence[str]) -> None:
+    places: dict[str, int] = {}
     for place, name in enumerate(names):
-        if name and name in names[:place]:
+        if name and places.setdefault(name, place) != place:
             raise DataError(
-                f"{label}: columns {names.index(name) + 1} and {place + 1} have the same name; "
+                f"{label}: columns {places[name] + 1} and {place + 1} have the same name; "
                 "rename one of them; if the first line is a person's row, give "
                 "the columns names=[...] (--names)",
                 source=label,

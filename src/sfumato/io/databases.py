@@ -11,11 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.core.foreign import is_memory, out_of_memory, said
 from sfumato.errors import DataError, MissingExtra, ParameterError
 from sfumato.io.files import require_file
 from sfumato.io.hints import did_you_mean
 from sfumato.io.opened import Opened
-from sfumato.io.sql import as_select, query_duckdb, quoted
+from sfumato.io.sql import as_select, live_with_limit, query_duckdb, quoted
 
 # What a failed connection may say. The driver's own words can quote parts of the URL, and with
 # them the password, so they are recognized and never repeated.
@@ -81,9 +82,11 @@ def _open_duckdb(url: str, query: str) -> Iterator[Opened]:
     try:
         connection = duckdb.connect(path, read_only=True)
     except duckdb.Error as error:
-        message = " ".join(str(error).split())
-        raise DataError(f"cannot open {path}: {message}", source=str(path)) from None
+        if is_memory(error):
+            raise out_of_memory(f"opening {path}") from error
+        raise DataError(f"cannot open {path}: {said(error)}", source=str(path)) from None
     with connection:
+        live_with_limit(connection)
         connection.execute("SET python_enable_replacements = false")
         yield query_duckdb(connection, str(path), query)
 

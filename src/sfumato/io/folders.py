@@ -1,10 +1,8 @@
 """A folder that appears whole or not at all.
 
-Files are written into a hidden folder beside the target, which is renamed when everything is on
-disk. Its name tells host and process, so that the next run can clear up after one that was killed:
-
-    .out.sfumato-<host>-<pid>-<random>.new     being written
-    .out.sfumato-<host>-<pid>-<random>.old     the former release, until the new one is in place
+Files are written into a hidden folder beside the target (unfinished.py), which gets its name when
+everything is on disk. A former release and the new one change places in one step where the system
+can do that, so that readers find one of them at any moment; elsewhere it is moved aside first.
 """
 
 from __future__ import annotations
@@ -13,15 +11,15 @@ import errno
 import json
 import os
 import re
-import secrets
 import shutil
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from sfumato.core.foreign import is_memory, said
 from sfumato.errors import OutputExists, ReleaseError
-from sfumato.io.opened import one_line
+from sfumato.io import unfinished
+from sfumato.io.exchange import exchanged
 
 MANIFEST = "release.json"
 FORMAT = "sfumato-release"
@@ -57,25 +55,26 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     shown, target = Path(path), Path(path).resolve()
     made: list[Path] = []
     try:
-        _clear_leftovers(target)
+        unfinished.clear(target)
         _require_room(shown, target, force)
         made = _make_parents(target)
-        temp = _beside(target, "new")
-        # not tempfile.mkdtemp, whose folders only their owner may open
-        temp.mkdir()
-        try:
-            yield temp
-            flush(temp)
-            _require_room(shown, target, force)
-            _put_in_place(temp, target)
-        except BaseException:
-            shutil.rmtree(temp, ignore_errors=True)
-            raise
+        temp = unfinished.beside(target, unfinished.NEW)
+        with unfinished.begun(temp, target):
+            # not tempfile.mkdtemp, whose folders only their owner may open
+            temp.mkdir()
+            try:
+                yield temp
+                flush(temp)
+                _require_room(shown, target, force)
+                _put_in_place(temp, target)
+            except BaseException:
+                shutil.rmtree(temp, ignore_errors=True)
+                raise
     except BaseException as error:
         for folder in made:
             with suppress(OSError):
                 folder.rmdir()
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and not is_memory(error):
             raise _explained(shown, error) from error
         raise
 
@@ -135,52 +134,18 @@ def _put_in_place(temp: Path, target: Path) -> None:
         temp.rename(target)
         _flush_entry(target.parent)
         return
-    old = _beside(target, "old")
-    target.rename(old)
-    try:
-        temp.rename(target)
-    except BaseException:
-        old.rename(target)
-        raise
+    if exchanged(temp, target):
+        former = temp
+    else:
+        former = unfinished.beside(target, unfinished.OLD)
+        target.rename(former)
+        try:
+            temp.rename(target)
+        except BaseException:
+            former.rename(target)
+            raise
     _flush_entry(target.parent)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _clear_leftovers(target: Path) -> None:
-    """Clear up after runs for the same target that were killed."""
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.sfumato-{re.escape(_host())}-(\d+)-\w+\.")
-    if not target.parent.is_dir():
-        return
-    for found in sorted(target.parent.iterdir()):
-        match = pattern.match(found.name)
-        if match is None or _is_running(int(match[1])):
-            continue
-        if found.suffix == ".old" and not target.exists():
-            # killed between the two renames: the former release goes back to its place
-            found.rename(target)
-        else:
-            shutil.rmtree(found, ignore_errors=True)
-
-
-def _is_running(pid: int) -> bool:
-    if os.name == "nt":
-        return True  # there, signal 0 would not ask but interrupt
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _beside(target: Path, state: str) -> Path:
-    mark = f"sfumato-{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
-    return target.with_name(f".{target.name}.{mark}.{state}")
-
-
-def _host() -> str:
-    return re.sub(r"\W", "_", socket.gethostname())
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def _make_parents(target: Path) -> list[Path]:
@@ -213,7 +178,7 @@ def _flush_entry(path: Path) -> None:
 def explanation(error: OSError) -> str:
     """What the system says, and what would help."""
     remedy = _REMEDIES.get(error.errno or 0)
-    return one_line(error) + (f"; {remedy}" if remedy else "")
+    return said(error) + (f"; {remedy}" if remedy else "")
 
 
 def _explained(shown: Path, error: OSError) -> ReleaseError:

@@ -6,13 +6,15 @@ first, and identifiers are never loaded.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sfumato.errors import DataError
+from sfumato.core.foreign import is_memory, out_of_memory, said
+from sfumato.errors import DataError, SfumatoError
 
 Load = Callable[[Sequence[str]], pa.Table]
 
@@ -27,13 +29,10 @@ class Opened:
 
     def __post_init__(self) -> None:
         """Refuse names that stand for two columns: which one is meant cannot be known."""
-        if len(set(self.names)) == len(self.names):
-            return
-        for name in self.names:
-            if self.names.count(name) > 1:
+        for name, times in Counter(self.names).items():
+            if times > 1:
                 raise DataError(
-                    f"{self.label} has {self.names.count(name)} columns named {name!r}; "
-                    "rename all but one",
+                    f"{self.label} has {times} columns named {name!r}; rename all but one",
                     source=self.label,
                 )
 
@@ -44,13 +43,13 @@ def reading(label: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-        if isinstance(error, DataError):
+        if isinstance(error, SfumatoError):
             raise
+        if is_memory(error):
+            raise out_of_memory(f"reading {label}") from error
         raise DataError(f"cannot read {label}: {one_line(error)}", source=label) from error
 
 
 def one_line(error: BaseException) -> str:
     """The error's message without its line breaks."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
+    return said(error)

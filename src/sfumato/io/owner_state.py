@@ -6,6 +6,7 @@ the fingerprint of the rows that it was made of:
 
     key                                      32 random bytes
     releases/<fingerprint>/<path's hash>.json    path, date and kind of a release
+    unfinished/<path's hash>                 path of a folder that is being written (unfinished.py)
 
 Fingerprints are made with the key (core/fingerprint.py), so without it the files tell which
 releases are of the same rows, and nothing about the rows. None of this is ever written to or beside
@@ -112,6 +113,13 @@ def owner_state() -> OwnerState | None:
     if given is not None:
         return OwnerState(Path(given).expanduser()) if given else None
     return OwnerState(_platform_folder() / "sfumato")
+
+
+def private_file(path: Path, content: bytes) -> Path:
+    """Write a file that only its owner may read, whole or not at all; its folder is made."""
+    _make_private(path.parent)
+    _replace(path, content)
+    return path
 
 
 def _platform_folder() -> Path:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sfumato.core.address_space import address_limit
+from sfumato.core.foreign import is_memory, out_of_memory
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.opened import Opened
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 # A name that is looked up among the variables of the calling Python code is a table that the
 # query's author did not mean.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {"python_enable_replacements": "false"}
+_SHARE = 4  # of a limit on memory, which Arrow and the libraries want as well
 
 
 @contextmanager
@@ -26,8 +29,17 @@ def open_query(label: str, view: Any, query: str) -> Iterator[Opened]:
     import duckdb
 
     with duckdb.connect(config=_CONFIG) as connection:
+        live_with_limit(connection)
         connection.register("t", view)
         yield query_duckdb(connection, label, query)
+
+
+def live_with_limit(connection: duckdb.DuckDBPyConnection) -> None:
+    """Left alone, DuckDB takes most of the machine's memory and all of its cores."""
+    limit = address_limit()
+    if limit is not None:
+        connection.execute("SET threads = 1")
+        connection.execute(f"SET memory_limit = '{limit // _SHARE}B'")
 
 
 def query_duckdb(connection: duckdb.DuckDBPyConnection, label: str, query: str) -> Opened:
@@ -66,6 +78,8 @@ def _run(connection: duckdb.DuckDBPyConnection, label: str, query: str) -> pa.Ta
     try:
         return connection.sql(query).to_arrow_table()
     except duckdb.Error as error:
+        if is_memory(error):
+            raise out_of_memory(f"the query on {label}") from error
         raise DataError(f"the query on {label} failed: {_reason(error)}", source=label) from None
 
 

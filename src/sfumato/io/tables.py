@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata, require_columns, require_identifier
 from sfumato.core.schema import Schema
 from sfumato.errors import DataError, ParameterError, SchemaError
@@ -23,6 +24,7 @@ from sfumato.io.sql import open_query
 Source = Any  # a path, a database URL, or an object of Arrow, pandas, polars, DuckDB, ...
 
 
+@our_errors("reading a table")
 def read(
     source: Source,
     schema: Schema,
@@ -63,6 +65,7 @@ def read(
     return Microdata.from_arrow(table, schema, id=id)
 
 
+@our_errors("reading a table")
 def read_table(
     source: Source,
     *,
@@ -135,7 +138,8 @@ def _open_arrow(source: Source) -> Opened:
         stream = pa.RecordBatchReader.from_stream(source)
 
     def load(columns: Sequence[str]) -> pa.Table:
-        places = [stream.schema.names.index(name) for name in columns]
+        place_of = {name: place for place, name in enumerate(stream.schema.names)}
+        places = [place_of[name] for name in columns]
         fields = pa.schema([stream.schema.field(place) for place in places])
         with reading(label):
             # batch by batch, so that the other columns are let go at once
@@ -151,7 +155,8 @@ def _loaded(
     compared: Sequence[str],
     empty: bool = False,
 ) -> pa.Table:
-    table = normalized(opened.load(columns), compared, missing)
+    with reading(opened.label):  # names and values of a damaged file may still be nothing's
+        table = normalized(opened.load(columns), compared, missing)
     if table.num_rows == 0 and not empty:
         raise DataError(
             f"{opened.label} has columns but no rows; there is nothing to publish",

@@ -4,8 +4,9 @@ The folder is the one that AnatomizedTables.write makes, and keeps the same orde
 random groups, each block is published in a random order of its groups and rows, and groups are
 numbered as they come. A row group of a file is a block, so its limits are random as well.
 
-What is spilled lies inside the folder being written and is gone when that gets its name; after a
-run that was killed the next one for the same target removes both (see io.folders).
+What is spilled lies inside the folder being written, in files without a name where the system has
+such (algorithms/streaming/shelves.py), and is gone when the folder gets its name; after a run that
+was killed the next one removes the rest (io/unfinished.py).
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from sfumato.metrics.reconstruction import reconstruction_error
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables, require_names
+from sfumato.releases.checksums import sealed
 from sfumato.releases.figures import Promise, group_figures, rounded
 from sfumato.releases.manifest import (
     FILE,
@@ -128,7 +130,7 @@ def write_divided(
             divided = divide(scratch)
             figures = _write_tables(folder, divided, randomness)
         stated = _manifest(schema, divided, algorithm, figures)
-        manifest = replace(stated, seed=randomness.stated_seed)
+        manifest = sealed(replace(stated, seed=randomness.stated_seed), folder)
         (folder / FILE).write_text(manifest.to_json(), encoding="utf-8")
     return manifest
 

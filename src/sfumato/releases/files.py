@@ -19,12 +19,15 @@ import pyarrow.parquet as pq
 from sfumato.core.seeds import require_written
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, ReleaseError
+from sfumato.io.csv_files import larger, larger_blocks_help, with_blocks
+from sfumato.io.files import sound
 from sfumato.io.folders import new_folder
 from sfumato.io.opened import reading
 from sfumato.io.plain import plain_table
 from sfumato.io.set_texts import sets_of
 from sfumato.io.types import from_texts, type_of
 from sfumato.io.writing import write_csv, write_parquet
+from sfumato.releases.checksums import sealed
 from sfumato.releases.manifest import FILE, Manifest
 from sfumato.releases.parts import PIECE
 
@@ -34,7 +37,7 @@ Pieces: TypeAlias = Iterable[pa.Table]
 _PARSING = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 _ITEMS = 2**20  # of sets, in one piece that is read
-_BLOCK_BYTES = 2**26  # of a CSV file; a line is not longer
+_BLOCK_BYTES = 2**26  # of a CSV file; longer lines are read with larger blocks
 _WRITERS = {"parquet": write_parquet, "csv": write_csv}
 
 
@@ -56,7 +59,7 @@ def write_release(
         raise ParameterError(f"format must be parquet or csv, not {format!r}", parameter="format")
     with new_folder(path, force=force) as folder:
         in_threads(lambda stem: _WRITERS[format](tables[stem], folder / f"{stem}.{format}"), tables)
-        (folder / FILE).write_text(manifest.to_json(), encoding="utf-8")
+        (folder / FILE).write_text(sealed(manifest, folder).to_json(), encoding="utf-8")
     return Path(path)
 
 
@@ -119,7 +122,7 @@ class Files:
         for path in self.paths(stem)[:1]:
             with reading(str(path)):
                 read = _parquet if path.suffix == ".parquet" else _texts
-                yield from read(path, coded)
+                yield from map(sound, read(path, coded))
             return
         raise ReleaseError(f"{self.folder} has no {stem}.parquet or {stem}.csv", path=self.folder)
 
@@ -151,12 +154,27 @@ def _piece_rows(part: pq.RowGroupMetaData) -> int:
 
 
 def _texts(path: Path, coded: Collection[str]) -> Iterator[pa.Table]:
-    """The texts of a file."""
-    blocks = pyarrow.csv.ReadOptions(block_size=min(_BLOCK_BYTES, max(1, path.stat().st_size)))
+    """The texts of a file; where a line does not fit into a block, again with larger ones."""
+    size, done = _BLOCK_BYTES, 0
+    while True:
+        seen = 0
+        try:
+            for piece in _blocks(path, coded, size):
+                seen += piece.num_rows
+                fresh = min(piece.num_rows, max(0, seen - done))
+                yield piece.slice(piece.num_rows - fresh)
+                done = max(done, seen)
+            return
+        except pa.ArrowInvalid as error:
+            if not larger_blocks_help(error, size):
+                raise
+        size = larger(size)
+
+
+def _blocks(path: Path, coded: Collection[str], size: int) -> Iterator[pa.Table]:
+    blocks = pyarrow.csv.ReadOptions(block_size=min(size, max(1, path.stat().st_size)))
     converting = pyarrow.csv.ConvertOptions(
-        column_types={
-            name: _TEXTS if name in coded else pa.string() for name in _csv_header(path, blocks)
-        },
+        column_types={name: _TEXTS if name in coded else pa.string() for name in csv_header(path)},
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,  # a null is written as nothing, a text in quotes
@@ -166,13 +184,14 @@ def _texts(path: Path, coded: Collection[str]) -> Iterator[pa.Table]:
         yield from map(_as_table, opened)
 
 
-def _csv_header(path: Path, blocks: pyarrow.csv.ReadOptions) -> list[str]:
-    """The names of the columns; a large block is parsed for them only if a row needs one."""
-    try:
-        opened = pyarrow.csv.open_csv(path, parse_options=_PARSING)
-    except pa.ArrowInvalid:
-        opened = pyarrow.csv.open_csv(path, blocks, _PARSING)
-    with opened:
+def csv_header(path: Path) -> list[str]:
+    """The names of a CSV file's columns."""
+    return with_blocks(lambda size: _read_header(path, size))
+
+
+def _read_header(path: Path, size: int) -> list[str]:
+    reading = pyarrow.csv.ReadOptions(block_size=size)
+    with pyarrow.csv.open_csv(path, read_options=reading, parse_options=_PARSING) as opened:
         return list(opened.schema.names)
 
 

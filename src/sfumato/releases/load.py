@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeAlias
 
+from sfumato.core.foreign import our_errors
 from sfumato.errors import ReleaseError
 from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.checksums import other_checksums
 from sfumato.releases.files import Files
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.joined import JoinRelease
 from sfumato.releases.permuted import PermutedTable
 from sfumato.releases.perturbed import PerturbedTable
 from sfumato.releases.remembering import made_from
+from sfumato.releases.settled import settled
 from sfumato.releases.stated import read_manifest
 
 Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
@@ -27,10 +30,24 @@ _KINDS: dict[str, type[Release]] = {
 }
 
 
+@our_errors("reading a release")
 def load(path: str | Path) -> Release:
-    """Read a release folder."""
+    """Read a release folder, unless its files are not the ones that were written.
+
+    All of them are read once to compute their checksums, which takes less time than reading the
+    tables does. A release of format 1 has none.
+    """
     folder = Path(path)
-    return read_release(Files(folder, read_manifest(folder)))
+    return settled(folder, lambda: _load(folder))
+
+
+def _load(folder: Path) -> Release:
+    files = Files(folder, read_manifest(folder))
+    for flaw in other_checksums(folder, files.manifest):
+        raise ReleaseError(
+            f"{folder} is damaged: {flaw}; take another copy, or publish again", path=folder
+        )
+    return read_release(files)
 
 
 def read_release(files: Files) -> Release:

@@ -2,11 +2,13 @@
 
 It states parameters, counts and metrics, and the orders and taxonomies that the owner declared. It
 never holds another value that the tables do not show, nor the seed, which could undo the published
-order. What it may state is a closed list (stated.py), and it has one writing: ``to_json``.
+order. What it may state is a closed list (stated.py), and it has one writing: ``to_json``. Since
+format 2 it names the files beside it with their checksums, and has one of its own (checksums.py).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -23,9 +25,14 @@ from sfumato.io.plain import plain_table
 from sfumato.io.types import type_text
 
 FORMAT = "sfumato-release"
-VERSION = 1
+VERSION = 2
+WITHOUT_CHECKSUMS = 1  # a format that is still read
 FILE = "release.json"
 MAKER = "sfumato"
+CHECKSUM = "checksum"
+
+
+_ASIDE = ("search", "version", "files")  # of a manifest's fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,8 @@ class Manifest:
     where the external rows of a join release are from. ``seed`` is None, or says that whoever has
     the files can find the seed by trying. ``search`` is what the algorithm tells its owner about
     its search (how long, how near the optimum): it depends on rows that nobody else sees, so it is
-    in no file.
+    in no file. ``version`` and ``files`` (names and checksums) are those of the folder that it was
+    read from; they are given anew when a release is written, and are no part of what it says.
     """
 
     kind: str
@@ -77,6 +85,8 @@ class Manifest:
     seed: str | None = None
     made_by: str = MAKER
     search: Mapping[str, Any] = field(default_factory=dict)
+    version: int = field(default=VERSION, compare=False)
+    files: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     def of_tables(self, columns: tuple[PublishedColumn, ...], *tables: pa.Table) -> Manifest:
         """The same with the columns of these tables."""
@@ -94,8 +104,8 @@ class Manifest:
 
     def to_json(self) -> str:
         """The text of release.json."""
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "search"}
-        stated = {"format": FORMAT, "version": VERSION, **own, "types": dict(self.types)}
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ASIDE}
+        stated = {"format": FORMAT, "version": self.version, **own, "types": dict(self.types)}
         for name in ("external", "seed"):
             if stated[name] is None:
                 del stated[name]
@@ -103,6 +113,9 @@ class Manifest:
             {key: value for key, value in asdict(column).items() if value is not None}
             for column in self.columns
         ]
+        if self.version != WITHOUT_CHECKSUMS:
+            stated["files"] = dict(self.files)
+            stated[CHECKSUM] = own_checksum(stated)
         return json.dumps(stated, indent=2, ensure_ascii=False, default=str) + "\n"
 
     def __repr__(self) -> str:
@@ -112,6 +125,13 @@ class Manifest:
             f"Manifest({self.kind}, {self.rows:,} rows in {self.groups:,} groups, {promised}, "
             f"made by {self.algorithm.get('name')})"
         )
+
+
+def own_checksum(stated: Mapping[str, Any]) -> str:
+    """The checksum of what release.json states: of all but the checksum, in its one writing."""
+    rest = {name: value for name, value in stated.items() if name != CHECKSUM}
+    text = json.dumps(rest, indent=2, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def describe_column(

@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 
 from sfumato.core.askable import Askable
 from sfumato.core.fingerprint import fingerprint
+from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.io.opened import one_line
@@ -55,7 +56,7 @@ def remembered(write: Writer) -> Writer:
 
     @functools.wraps(write)
     def writing(release: Any, path: str | Path, **options: Any) -> Path:
-        with noting(release, path):
+        with our_errors("writing a release"), noting(release, path):
             return write(release, path, **options)
 
     return cast(Writer, writing)

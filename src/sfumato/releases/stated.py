@@ -7,6 +7,7 @@ could tell anything to those who know of it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,18 @@ from sfumato.core.schema import Role
 from sfumato.core.seeds import SHORT
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ReleaseError, SfumatoError
-from sfumato.releases.manifest import FILE, FORMAT, MAKER, VERSION, Manifest, PublishedColumn
+from sfumato.io.folders import RELEASE_FILES
+from sfumato.releases.manifest import (
+    CHECKSUM,
+    FILE,
+    FORMAT,
+    MAKER,
+    VERSION,
+    WITHOUT_CHECKSUMS,
+    Manifest,
+    PublishedColumn,
+    own_checksum,
+)
 
 FORMS = ("range", "set", "label", "cell", "text", "value", "perturbed")
 
@@ -60,19 +72,23 @@ def _no_constant(text: str) -> Any:
 def _require_format(folder: Path, stated: Mapping[str, Any]) -> None:
     if stated.get("format") != FORMAT:
         raise ReleaseError(f"{folder / FILE} is not the manifest of a release", path=folder)
-    if stated.get("version") != VERSION:
+    version = stated.get("version")
+    if type(version) is not int or version not in (WITHOUT_CHECKSUMS, VERSION):
         raise ReleaseError(
-            f"{folder} has release format {stated.get('version')!r}, this sfumato reads {VERSION}; "
-            "use the version that wrote it, or a newer one",
+            f"{folder} has release format {version!r}, this sfumato reads {WITHOUT_CHECKSUMS} and "
+            f"{VERSION}; use the version that wrote it, or a newer one",
             path=folder,
         )
 
 
 def _manifest(stated: Mapping[str, Any]) -> Manifest:
-    found = _fields(stated, _MANIFEST, _OPTIONAL, FILE)
+    sealed = stated["version"] != WITHOUT_CHECKSUMS
+    found = _fields(stated, {**_MANIFEST, **(_SEALED if sealed else {})}, _OPTIONAL, FILE)
     if found.pop("made_by") != MAKER:
         raise ValueError(f"it was made by {stated['made_by']!r}, not by {MAKER}")
-    del found["format"], found["version"]
+    if sealed and found.pop(CHECKSUM) != own_checksum(stated):
+        raise ValueError("it was changed after it was written: its checksum is another")
+    del found["format"]
     return Manifest(**found)
 
 
@@ -152,6 +168,22 @@ def _types(value: Any, where: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, _text(kind, where)) for name, kind in _object(value, where).items())
 
 
+def _files(value: Any, where: str) -> tuple[tuple[str, str], ...]:
+    files = _object(value, where)
+    for name in files:
+        if name == FILE or not RELEASE_FILES.fullmatch(name):
+            raise ValueError(f"{where} names {name!r}, which no release has")
+    if list(files) != sorted(files):
+        raise ValueError(f"{where} are named in another order")
+    return tuple((name, _sha256(found, where)) for name, found in files.items())
+
+
+def _sha256(value: Any, where: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{64}", _text(value, where)):
+        raise ValueError(f"{where} is {value!r}, not a checksum")
+    return str(value)
+
+
 def _order(value: Any, where: str) -> tuple[Any, ...]:
     values = _list(value, where)
     if not values or any(isinstance(one, dict | list) or one is None for one in values):
@@ -191,6 +223,7 @@ _MANIFEST: Mapping[str, Callable[[Any, str], Any]] = {
     "seed": _one_of(SHORT),
     "made_by": _text,
 }
+_SEALED: Mapping[str, Callable[[Any, str], Any]] = {"files": _files, CHECKSUM: _sha256}
 _OPTIONAL = frozenset({"external", "seed"})
 _COLUMN: Mapping[str, Callable[[Any, str], Any]] = {
     "name": _text,

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.fingerprint import fingerprint
+from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
@@ -64,6 +65,7 @@ class StatDB:
     _seal: str = ""
 
     @classmethod
+    @our_errors("making a database")
     def create(
         cls,
         path: str | Path,
@@ -92,11 +94,14 @@ class StatDB:
             table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
         )
         _warn_of_shown_domains(engine)
-        with noting_rows(path, DATABASE, lambda state: [fingerprint(table, state.key())]):
+        with noting_rows(
+            path, DATABASE, lambda state: [fingerprint(table, state.key())], stacklevel=7
+        ):
             create_store(path, _contents(engine, counterfeits=0, waiting=None, seed=stated))
         return cls.open(path)
 
     @classmethod
+    @our_errors("opening a database")
     def open(cls, path: str | Path) -> StatDB:
         """Open the folder of a database."""
         contents, generation, seal = open_store(path)
@@ -112,14 +117,17 @@ class StatDB:
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{path} is damaged: {error!r}", path=Path(path)) from error
 
+    @our_errors("answering")
     def count(self, where: str | Query = "") -> Answer:
         """How many rows satisfy a condition."""
         return self.engine.count(where)
 
+    @our_errors("answering")
     def query(self, query: str | Query) -> Result:
         """Answer ``SELECT ... FROM t [WHERE ...] [GROUP BY ...]``; empty groups are included."""
         return self.engine.query(query)
 
+    @our_errors("answering")
     def counts(self, queries: Iterable[str | Query]) -> CountAnswers:
         """How many rows satisfy each query of a workload, as arrays."""
         return self.engine.counts(queries)
@@ -132,6 +140,7 @@ class StatDB:
         """The rows as they are stored, for the owner."""
         return self.engine.table()
 
+    @our_errors("changing a database")
     def apply(
         self,
         inserted: Microdata | None = None,
@@ -223,7 +232,7 @@ def _warn_of_shown_domains(engine: Engine) -> None:
             "of the rows, and public, so GROUP BY lists exactly the values that occur, although "
             "'generalization' is to hide them; declare it (order, taxonomy or bins)",
             SfumatoWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -236,7 +245,7 @@ def _warn_of_exposure(update: Update, m: int) -> None:
             "the frequencies in the database, and with a higher one by those who know better what "
             "newcomers have; rows that wait hide among each other",
             SfumatoWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
 from sfumato.algorithms.streaming.divide import DividedFile, divide_file, needs_streaming
+from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
@@ -32,6 +33,7 @@ from sfumato.verbs.streamed_rows import StreamedRows
 Engine: TypeAlias = Literal["auto", "memory", "stream"]
 
 
+@our_errors("publishing")
 def publish_file(
     source: Source,
     schema: Schema,
@@ -88,7 +90,7 @@ def publish_file(
             )  # fmt: skip
             return rows.watching(divided)
 
-        with noting_rows(output, AnatomizedTables.kind, rows.fingerprints):
+        with noting_rows(output, AnatomizedTables.kind, rows.fingerprints, stacklevel=7):
             return write_divided(
                 output,
                 schema,

@@ -15,6 +15,7 @@ from sfumato.algorithms.base import Stages, describe, silent
 from sfumato.algorithms.join.methods import JoinMethod, JoinPartition
 from sfumato.core.arrays import Codes, Ints
 from sfumato.core.boxes import Boxes
+from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.core.joined import Joined, Matching, join
 from sfumato.core.microdata import Microdata
@@ -49,6 +50,7 @@ from sfumato.verbs.promises import (
 )
 
 
+@our_errors("publishing")
 def publish_join(
     table: Microdata,
     external: Source,
@@ -102,7 +104,7 @@ def publish_join(
         warnings.warn(
             f"Direct publishes no sensitive values: {names} stays at home; use Refinement",
             SfumatoWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     tell("building tables", 0.0)
     provenance = _provenance(external, source, joined, columns or {})
@@ -257,26 +259,26 @@ def _warn(matching: Matching) -> None:
         warnings.warn(
             "the external table is empty: the release is no more than k-anonymous, with no help",
             SfumatoWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     elif not matching.shared:
         warnings.warn(
             "nobody of the microdata was found in the external table; if people are in both, "
             "their ids are written differently, and they count twice",
             SfumatoWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if matching.incomplete:
         warnings.warn(
             f"{matching.incomplete:,} people of the microdata lack a value in the external table: "
             "who has it may see that a box holds more people than it names, and guess who they are",
             SfumatoWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if matching.disagreements:
         told = ", ".join(f"{name}: {n:,}" for name, n in matching.disagreements.items())
         warnings.warn(
             f"people whose values differ in the external table ({told}); the microdata's are used",
             SfumatoWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 
+from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
@@ -23,6 +24,7 @@ from sfumato.releases.remembering import made_from
 from sfumato.verbs.promises import require_spelling
 
 
+@our_errors("publishing")
 def perturb(
     table: Microdata,
     *,
@@ -74,7 +76,7 @@ def _warn_of_kept(n_rows: int, kept: Mapping[str, Retention]) -> None:
                 f"people: a guess of the shown value is right in {right:.1%} of the cases; use a "
                 "smaller p, or a larger m",
                 SfumatoWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

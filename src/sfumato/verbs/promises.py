@@ -140,7 +140,7 @@ def warn_of_exposed(needs: tuple[Requirement, ...], groups: Mapping[str, Histogr
                 "has all): whoever finds their group knows it; ask for more of the sensitive "
                 "values (--l, --t)",
                 SfumatoWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

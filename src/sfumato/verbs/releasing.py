@@ -8,6 +8,7 @@ from typing import Literal, overload
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
+from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -90,6 +91,7 @@ def publish(
 ) -> GeneralizedTable: ...
 
 
+@our_errors("publishing")
 def publish(
     table: Microdata,
     algorithm: Partitioner,

@@ -8,6 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError, ReleaseError
+from tests.support.sealing import reseal
 from tests.support.tables import microdata
 
 QIDS = [["a", "b"], ["c"]]
@@ -40,10 +41,12 @@ def test_a_broken_qid_is_told(tmp_path: Path) -> None:
     stated = json.loads(path.read_text())
     stated["promise"][0]["within"] = ["a", "b", "c"]
     path.write_text(json.dumps(stated))
+    reseal(path.parent)
     found = sf.verify(tmp_path / "out")
     assert not found.ok
     stated["promise"][0]["within"] = ["a", "moon"]
     path.write_text(json.dumps(stated))
+    reseal(path.parent)
     assert not sf.verify(tmp_path / "out").ok
 
 
@@ -64,6 +67,7 @@ def test_a_promise_about_no_columns_is_broken(tmp_path: Path, within: object) ->
     stated = json.loads(path.read_text())
     stated["promise"][0]["within"] = within
     path.write_text(json.dumps(stated))
+    reseal(path.parent)
     assert not sf.verify(tmp_path / "out").ok
 
 

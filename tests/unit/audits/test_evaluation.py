@@ -18,9 +18,10 @@ import pytest
 import sfumato as sf
 from sfumato.audits._bins import bins_of
 from sfumato.audits.evaluation import Evaluation, evaluate
-from sfumato.errors import DataError, ParameterError, QueryRefused, SchemaError
+from sfumato.errors import DataError, ParameterError, QueryRefused, ReleaseError, SchemaError
 from sfumato.queries.sql_writing import sql_of
 from sfumato.releases.load import Release
+from tests.support.sealing import reseal
 from tests.support.seeds import long_seed
 
 N = 240
@@ -343,6 +344,7 @@ def test_a_broken_promise_comes_first(tmp_path: Path) -> None:
     stated = json.loads((folder / "release.json").read_text())
     stated["promise"][0]["k"] = 100
     (folder / "release.json").write_text(json.dumps(stated))
+    reseal(folder)
     seen = measured(table, folder)
     assert not seen.verification.ok
     assert "Do not publish" in seen.advice[0].text
@@ -354,7 +356,9 @@ def test_damaged_tables_are_not_asked(tmp_path: Path) -> None:
     folder = apart(table).write(tmp_path / "out")
     qit = pq.read_table(folder / "qit.parquet")
     pq.write_table(qit.slice(1), folder / "qit.parquet")
-    seen = measured(table, folder)
+    with pytest.raises(ReleaseError, match="changed after it was written"):
+        measured(table, folder)
+    seen = measured(table, reseal(folder))
     assert not seen.verification.ok
     assert seen.errors is None
     assert "damaged" in seen.unasked["age"]

@@ -14,6 +14,7 @@ from sfumato.io.writing import write_parquet
 from sfumato.models.base import Model
 from sfumato.releases.columns import Labels
 from sfumato.releases.files import FileFormat
+from tests.support.sealing import reseal
 
 MODELS: dict[str, Model] = {
     "k": sf.KAnonymity(4),
@@ -74,6 +75,7 @@ def told(folder: Path) -> str:
 def state(folder: Path, **changes: object) -> None:
     path = folder / "release.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    reseal(folder)
 
 
 def test_a_group_that_lost_a_row_is_named(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from sfumato.errors import SfumatoError
 from sfumato.io.writing import write_parquet
 from sfumato.releases.columns import Labels
 from sfumato.releases.files import FileFormat
+from tests.support.sealing import reseal
 
 K = 4
 QUASI = ["age", "sex", "town"]
@@ -98,6 +99,7 @@ def edit(folder: Path, stem: str, change: Edit) -> None:
 def state(folder: Path, **changes: object) -> None:
     path = folder / "release.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    reseal(folder)
 
 
 def flaw(folder: Path) -> str:

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import OutputExists, ReleaseError
-from sfumato.io import folders
+from sfumato.io import folders, unfinished
+from sfumato.io.exchange import exchanged
 from sfumato.io.folders import FORMAT, MANIFEST, RELEASE_FILES, new_folder, require_room
+from sfumato.io.owner_state import private_file
 from sfumato.releases import manifest
 from tests.support.waiting import PATIENCE
 
@@ -219,6 +221,7 @@ def test_the_former_release_is_put_back(tmp_path: Path, monkeypatch: pytest.Monk
         with new_folder(target, force=True) as folder:
             fill(folder)
 
+    monkeypatch.setattr(folders, "exchanged", lambda *_: False)
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(ReleaseError, match="Input/output error"):
         attempt()
@@ -236,7 +239,9 @@ with new_folder(sys.argv[1]) as folder:
 KILLED_BETWEEN_RENAMES = """
 import os, signal, sys
 from pathlib import Path
+from sfumato.io import folders
 from sfumato.io.folders import new_folder
+folders.exchanged = lambda *_: False
 rename = Path.rename
 def kill_after(self, to):
     rename(self, to)
@@ -251,18 +256,65 @@ def test_the_next_run_clears_up_after_a_killed_one(tmp_path: Path) -> None:
     assert run(KILLED, tmp_path / "out").returncode == -signal.SIGKILL
     (left,) = content(tmp_path)
     assert left.startswith(".out.sfumato-")
-    # those of other targets, other hosts and running processes are not ours to remove
+    # those of other hosts and running processes are not ours to remove
     parts = left.split("-")
     others = [
-        left.replace(".out.", ".other.", 1),
         "-".join([parts[0], "elsewhere", *parts[-2:]]),
         "-".join([*parts[:-2], str(os.getppid()), parts[-1]]),
+        left.replace("sfumato-", "sfumato-x-"),
     ]
     for name in others:
         (tmp_path / name).mkdir()
+    (tmp_path / left.replace(".out.", ".other.", 1)).mkdir()  # for any target
     with new_folder(tmp_path / "out") as folder:
         fill(folder)
     assert content(tmp_path) == sorted([*others, "out"])
+
+
+@pytest.mark.parametrize("host", ["elsewhere", None])
+def test_what_is_old_is_left_whatever_its_process(tmp_path: Path, host: str | None) -> None:
+    """Another host's processes cannot be asked, and numbers of processes are given again."""
+    name = unfinished.beside(tmp_path / "out", unfinished.NEW).name
+    if host is not None:
+        name = name.replace(unfinished._host(), host)
+    left, young = tmp_path / name, tmp_path / name.replace(".out.", ".young.")
+    for folder in (left, young):
+        folder.mkdir()
+        (folder / "rows").write_text("raw")
+        os.utime(folder, (0, 0))
+    os.utime(left / "rows", (0, 0))
+    with new_folder(tmp_path / "new") as folder:
+        fill(folder)
+    assert content(tmp_path) == sorted(["new", young.name])
+
+
+def test_a_run_elsewhere_clears_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFUMATO_STATE", str(tmp_path / "state"))
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    assert run(KILLED, tmp_path / "here" / "out").returncode == -signal.SIGKILL
+    assert content(tmp_path / "here") != []
+    with new_folder(tmp_path / "there" / "out") as folder:
+        assert content(tmp_path / "here") == []
+        assert len(content(tmp_path / "state" / "unfinished")) == 1
+        fill(folder)
+    assert not (tmp_path / "state").exists()
+    assert content(tmp_path / "there") == ["out"]
+
+
+def test_notes_name_nothing_but_what_is_unfinished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a note says, only a folder with such a name is removed."""
+    monkeypatch.setenv("SFUMATO_STATE", str(tmp_path / "state"))
+    precious = release(tmp_path / "precious")
+    private_file(tmp_path / "state" / "unfinished" / "x", os.fsencode(precious))
+    link = tmp_path / unfinished.beside(tmp_path / "out", "new").name.replace(
+        f"-{os.getpid()}-", "-999999999-"
+    )
+    link.symlink_to(precious)
+    unfinished.clear(tmp_path / "out")
+    assert content(precious) == ["generalized.csv", "release.json"]
 
 
 def test_a_release_moved_aside_by_a_killed_run_comes_back(tmp_path: Path) -> None:
@@ -273,6 +325,30 @@ def test_a_release_moved_aside_by_a_killed_run_comes_back(tmp_path: Path) -> Non
         raise AssertionError("must not get here")
     assert (target / "generalized.csv").read_text() == "old"
     assert content(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_a_forced_writer_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, able: bool
+) -> None:
+    if not able:
+        monkeypatch.setattr(folders, "exchanged", lambda *_: False)
+    target = release(tmp_path / "out")
+    with new_folder(target, force=True) as folder:
+        fill(folder)
+    assert (target / "generalized.csv").read_text() == "new"
+    assert content(tmp_path) == ["out"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the call is Linux's")
+def test_folders_change_places_in_one_step(tmp_path: Path) -> None:
+    one, other = release(tmp_path / "one", "1"), release(tmp_path / "other", "2")
+    if not exchanged(one, other):
+        pytest.skip("not on this file system")
+    assert (one / "generalized.csv").read_text() == "2"
+    assert (other / "generalized.csv").read_text() == "1"
+    with pytest.raises(FileNotFoundError):
+        exchanged(one, tmp_path / "nowhere")
 
 
 FULL = """

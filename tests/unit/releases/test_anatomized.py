@@ -15,6 +15,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.arrays import Codes
 from sfumato.errors import Infeasible, ParameterError, SchemaError
+from tests.support.sealing import reseal
 
 L = 5
 DISEASES = [f"disease-{i:02}" for i in range(12)]
@@ -283,6 +284,7 @@ def test_a_broken_promise_names_the_group(tmp_path: Path) -> None:
     stated = json.loads((folder / "release.json").read_text())
     stated["promise"][0]["l"] = L + 1
     (folder / "release.json").write_text(json.dumps(stated))
+    reseal(folder)
     check = sf.verify(folder).checks[-1]
     assert not check.kept
     assert check.detail.startswith("group 1 of 5 rows")

@@ -290,7 +290,7 @@ def test_a_models_own_author_can_verify_it(tmp_path: Path) -> None:
             lambda folder: (folder / "release.json").write_text('{"format": "x"}'),
             "not the manifest",
         ),
-        (lambda folder: (folder / "generalized.parquet").unlink(), "no generalized"),
+        (lambda folder: (folder / "generalized.parquet").unlink(), "and not there"),
     ],
 )
 def test_damaged_folders_are_refused(tmp_path: Path, spoil: object, message: str) -> None:

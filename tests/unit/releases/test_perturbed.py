@@ -18,6 +18,7 @@ import sfumato as sf
 from sfumato.errors import Infeasible, ParameterError, SchemaError
 from sfumato.releases.perturbed import PerturbedTable, Retention
 from sfumato.verbs import perturb
+from tests.support.sealing import reseal
 from tests.support.tables import attribute, microdata
 
 DISEASES = [f"disease-{i}" for i in range(8)]
@@ -164,6 +165,7 @@ def restated(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
     stated = json.loads((folder / "release.json").read_text())
     change(stated)
     (folder / "release.json").write_text(json.dumps(stated))
+    reseal(folder)
     found = sf.verify(folder)
     assert not found.ok
     return "\n".join(check.detail for check in found.checks if not check.kept)

@@ -13,7 +13,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.errors import DataError
-from sfumato.io.csv_files import _explained, _is_gzip, layout_of
+from sfumato.io.csv_files import (
+    Layout,
+    _explained,
+    _is_gzip,
+    larger,
+    larger_blocks_help,
+    layout_of,
+)
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.text_types import _TYPES, NULL_MARKERS, _absent, _all_match, _told_apart
 
@@ -171,18 +178,45 @@ def _texts(files: Sequence[Path], columns: Sequence[str], first: FirstLine) -> I
     """The raw texts of the columns, as dictionaries: each text is then looked at once a batch."""
     for file in files:
         with _explained(file):
-            layout = layout_of(file, first)
-            compression = "gzip" if _is_gzip(file) else None
-            with (
-                pa.input_stream(str(file), compression=compression) as stream,
-                pyarrow.csv.open_csv(
-                    stream,
-                    read_options=layout.reading(block_size=_BLOCK_BYTES, use_threads=False),
-                    parse_options=pyarrow.csv.ParseOptions(
-                        delimiter=layout.delimiter, newlines_in_values=True
-                    ),
-                    convert_options=layout.converting(columns),
-                ) as batches,
-            ):
-                for batch in batches:
-                    yield pa.table(batch).rename_columns(list(columns))
+            for batch in _batches(file, layout_of(file, first), columns):
+                yield pa.table(batch).rename_columns(list(columns))
+
+
+def _batches(file: Path, layout: Layout, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The texts of a file; from a line on that does not fit into a block, in larger blocks."""
+    size, done = _BLOCK_BYTES, 0
+    while True:
+        try:
+            for batch in _after(_in_blocks(file, layout, columns, size), done):
+                yield batch
+                done += batch.num_rows
+            return
+        except pa.ArrowInvalid as error:
+            if not larger_blocks_help(error, size):
+                raise
+        size = larger(size)
+
+
+def _after(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The batches without the rows that were given already."""
+    for batch in batches:
+        known = min(rows, batch.num_rows)
+        rows -= known
+        yield batch.slice(known)
+
+
+def _in_blocks(
+    file: Path, layout: Layout, columns: Sequence[str], size: int
+) -> Iterator[pa.RecordBatch]:
+    with (
+        pa.input_stream(str(file), compression="gzip" if _is_gzip(file) else None) as stream,
+        pyarrow.csv.open_csv(
+            stream,
+            read_options=layout.reading(block_size=size, use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=layout.delimiter, newlines_in_values=True
+            ),
+            convert_options=layout.converting(columns),
+        ) as batches,
+    ):
+        yield from batches

@@ -3,10 +3,14 @@
 Every chunk of rows becomes one record batch per block, so batch number ``chunk * n_blocks + block``
 holds the rows of a block that came with a chunk. Arrow files are read by batch number, at the cost
 of one seek each, and not mapped: a mapping would count against a limit on address space.
+
+The rows are as they were. So where the system lets an open file be read without a name (Linux) it
+loses its name at once: whatever ends the process, nothing of it is left.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -30,6 +34,7 @@ class Shelves:
         self._fields = fields
         self._n_blocks = n_blocks
         self._chunks = 0
+        self._handle: int | None = None
         self._writer: pa.RecordBatchFileWriter | None = None
         self._file: pa.NativeFile | None = None
         self._reader: pa.RecordBatchFileReader | None = None
@@ -37,6 +42,13 @@ class Shelves:
     def __enter__(self) -> Self:
         """Start writing."""
         self._writer = pyarrow.ipc.new_file(str(self._path), self._fields, options=_WRITE)
+        handle = os.open(self._path, os.O_RDONLY)
+        unnamed = Path(f"/proc/self/fd/{handle}")
+        if unnamed.exists():
+            self._path.unlink()
+            self._path, self._handle = unnamed, handle
+        else:
+            os.close(handle)
         return self
 
     def __exit__(
@@ -48,6 +60,8 @@ class Shelves:
         """End writing."""
         assert self._writer is not None
         self._writer.close()
+        if error is not None:
+            self.close()
 
     def add(self, chunk: pa.Table, blocks: Codes) -> None:
         """Put every row of a chunk on the shelf of its block, rows of a block in their order."""
@@ -73,6 +87,9 @@ class Shelves:
         if self._file is not None:
             self._file.close()
         self._reader = self._file = None
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:

@@ -12,7 +12,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from sfumato.errors import DataError
-from sfumato.io.files import ARROW, PARQUET
+from sfumato.io.files import ARROW, PARQUET, sound
 from sfumato.io.opened import reading
 from sfumato.io.plain import plain_table
 
@@ -64,9 +64,11 @@ def _fields(file: Path) -> pa.Schema:
 
 def _parquet(file: Path, wanted: Sequence[str]) -> Iterator[pa.Table]:
     # buffered: a column chunk of a large row group need not fit into memory
-    with pq.ParquetFile(file, buffer_size=_READ_BYTES, pre_buffer=False) as stored:
+    with pq.ParquetFile(
+        file, buffer_size=_READ_BYTES, pre_buffer=False, page_checksum_verification=True
+    ) as stored:
         for batch in stored.iter_batches(_BATCH_ROWS, columns=list(wanted), use_threads=False):
-            yield pa.Table.from_batches([batch]).select(list(wanted))
+            yield sound(pa.Table.from_batches([batch])).select(list(wanted))
 
 
 def _arrow(file: Path, wanted: Sequence[str]) -> Iterator[pa.Table]:

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.audits.checks.comparison import Comparison
@@ -26,7 +25,7 @@ from sfumato.core.arrays import Counts
 from sfumato.io.types import type_of, type_text
 from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
-from sfumato.releases.files import Files
+from sfumato.releases.files import Files, csv_header
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.joined import JoinRelease
 from sfumato.releases.load import Release
@@ -183,8 +182,7 @@ def _header(path: Path) -> list[str]:
     if path.suffix == ".parquet":
         with pq.ParquetFile(path) as stored:
             return list(stored.schema_arrow.names)
-    with pyarrow.csv.open_csv(path) as opened:
-        return list(opened.schema.names)
+    return csv_header(path)
 
 
 def strangers(folder: Path, stems: tuple[str, ...]) -> Iterator[str]:

@@ -1,0 +1,98 @@
+"""A command that may take only so much memory, watched by a process that needs next to none.
+
+Python raises when memory is short, and most libraries let it. Some do not: a compiler, a thread's
+start, a library's way out may end the process in the middle of its work, and nothing in it can say
+why or clear up. So where memory is limited (``ulimit -v``) the work is done in a process of its
+own, forked before any library is loaded, and this one stays behind: it says what happened, and
+removes what was being written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from sfumato.core.address_space import address_limit, be_modest
+from sfumato.io.unfinished import listeners
+
+# How native code ends a process: abort, a fault, a trap; 127 is what the C library exits with when
+# it has no memory for a thread.
+_NATIVE = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP})
+_NO_THREAD = 127
+_PR_SET_PDEATHSIG = 1
+_PASSED_ON = ("SIGTERM", "SIGHUP")
+_END = b"\0"  # no path holds one
+
+Run = Callable[[], int]
+
+
+def guarded(run: Run, refuse: Run) -> int:
+    """The exit code of ``run``, or of ``refuse`` if a library has ended it for want of memory."""
+    if address_limit() is None or not hasattr(os, "fork"):
+        return run()
+    be_modest()
+    reader, writer = os.pipe()
+    try:
+        child = os.fork()
+    except OSError:
+        return run()
+    if child == 0:
+        os.close(reader)
+        _work(run, writer)
+    os.close(writer)
+    return _watched(child, reader, refuse)
+
+
+def _work(run: Run, writer: int) -> None:
+    """In the child: do it and leave at once, since on the way out libraries may want memory."""
+    _end_with_parent()
+    listeners.append(lambda path: os.write(writer, os.fsencode(path) + _END))
+    code = 70
+    try:
+        code = run()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+
+def _end_with_parent() -> None:
+    """Whoever kills the process that was started means the work."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+
+
+def _watched(child: int, reader: int, refuse: Run) -> int:
+    """In the parent: wait, and clear up."""
+    with _passing_on(child), os.fdopen(reader, "rb") as pipe:
+        begun = pipe.read()
+        _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0 and code != _NO_THREAD:
+        return code
+    for path in filter(None, begun.split(_END)):
+        shutil.rmtree(Path(os.fsdecode(path)), ignore_errors=True)
+    if code == _NO_THREAD or -code in _NATIVE:
+        return refuse()
+    return 128 - code
+
+
+@contextlib.contextmanager
+def _passing_on(child: int) -> Iterator[None]:
+    """Ctrl-C reaches both processes and is the child's business; other signals are passed on."""
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    for name in _PASSED_ON:
+        number = getattr(signal, name)
+        before[number] = signal.signal(number, lambda got, _: os.kill(child, got))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
