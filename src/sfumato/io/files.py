@@ -100,7 +100,8 @@ def _open_arrow(path: Path) -> Opened:
         names = reader.schema.names
 
     def load(columns: Sequence[str]) -> pa.Table:
-        places = [names.index(name) for name in columns]
+        place_of = {name: place for place, name in enumerate(names)}
+        places = [place_of[name] for name in columns]
         with reading(str(path)), _arrow_reader(path, stream, places) as reader:
             return reader.read_all().select(list(columns))
 

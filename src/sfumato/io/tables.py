@@ -135,7 +135,8 @@ def _open_arrow(source: Source) -> Opened:
         stream = pa.RecordBatchReader.from_stream(source)
 
     def load(columns: Sequence[str]) -> pa.Table:
-        places = [stream.schema.names.index(name) for name in columns]
+        place_of = {name: place for place, name in enumerate(stream.schema.names)}
+        places = [place_of[name] for name in columns]
         fields = pa.schema([stream.schema.field(place) for place in places])
         with reading(label):
             # batch by batch, so that the other columns are let go at once
