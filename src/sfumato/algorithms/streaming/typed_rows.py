@@ -72,8 +72,8 @@ def _parquet(file: Path, wanted: Sequence[str]) -> Iterator[pa.Table]:
 
 
 def _arrow(file: Path, wanted: Sequence[str]) -> Iterator[pa.Table]:
-    names = _fields(file).names
-    with _opened(file, [names.index(name) for name in wanted]) as reader:
+    place_of = {name: place for place, name in enumerate(_fields(file).names)}
+    with _opened(file, [place_of[name] for name in wanted]) as reader:
         stored = isinstance(reader, pyarrow.ipc.RecordBatchFileReader)
         batches = map(reader.get_batch, range(reader.num_record_batches)) if stored else reader
         for batch in batches:
