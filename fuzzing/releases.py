@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +174,7 @@ def _evaluate(release: Release, table: sf.Microdata) -> None:
 
 def compare(release: Release, back: Release) -> None:
     """Raise a Finding unless what was written came back."""
-    if back.manifest.to_json() != release.manifest.to_json():
+    if replace(back.manifest, files=()).to_json() != release.manifest.to_json():
         raise Finding("release.json does not come back")
     for one, other in zip(release.tables, back.tables, strict=True):
         plain = plain_table(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -98,7 +99,12 @@ class StatDB:
             path, DATABASE, lambda state: [fingerprint(table, state.key())], stacklevel=7
         ):
             create_store(path, _contents(engine, counterfeits=0, waiting=None, seed=stated))
-        return cls.open(path)
+        try:
+            return cls.open(path)
+        except BaseException:
+            # memory ran out: nobody has asked it yet, so that it can go and be made again
+            shutil.rmtree(path, ignore_errors=True)
+            raise
 
     @classmethod
     @our_errors("opening a database")
