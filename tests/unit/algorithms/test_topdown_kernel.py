@@ -187,31 +187,34 @@ def test_the_neighbour_is_the_cheapest_of_all_however_groups_change(
         assert index.loads[gone] == GONE
 
 
-@st.composite
-def large_tables(draw: st.DrawFn) -> Microdata:
-    """More groups than several blocks hold, on an axis, a set of one word and one of several."""
-    n, seed = draw(st.integers(150, 400)), draw(SEEDS)
+def large_table(n: int, names: int, seed: int) -> Microdata:
+    """An axis, a set of one word, and one that may have several."""
     chance = np.random.default_rng(seed)
     return microdata(
         {
-            "x": chance.integers(0, 9, n).tolist(),
+            "x": chance.integers(0, 99, n).tolist(),
             "word": chance.choice(list("abcdef"), n).tolist(),
-            "name": [f"n{i:03d}" for i in chance.integers(0, draw(st.integers(65, 200)), n)],
+            "name": [f"n{i:03d}" for i in chance.integers(0, names, n)],
         }
     )
 
 
-@settings(max_examples=15, deadline=None)
-@given(large_tables(), st.integers(1, 4), SEEDS)
-def test_the_neighbour_is_the_cheapest_among_many_blocks(
-    table: Microdata, least: int, seed: int
+@pytest.mark.parametrize(
+    ("n", "levels"), [(40, 1), (600, 2), (8_000, 3)], ids=["a row", "two levels", "three"]
+)
+@pytest.mark.parametrize("names", [50, 200])
+@pytest.mark.parametrize("least", [1, 3])
+def test_the_neighbour_is_the_cheapest_on_every_level(
+    n: int, levels: int, names: int, least: int
 ) -> None:
-    cloud, sets = prepared(table, seed)
+    cloud, sets = prepared(large_table(n, names, least), 0)
     index = split_cloud(cloud, sets, least, 3)
-    assert len(index.rows.first) > 2
-    chance = np.random.default_rng(seed)
-    for _ in range(30):
+    assert len(index.rows.first) == levels + 1 or least > 1
+    chance = np.random.default_rng(n)
+    for _ in range(60):
         groups = np.array(alive(index))
+        if len(groups) == 1:
+            break
         group = int(chance.choice(groups))
         spare = int(chance.choice([0, 2, 4]))
         costs = costs_of_merging(index, sets, group, groups)
