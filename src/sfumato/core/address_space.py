@@ -28,12 +28,7 @@ _MODEST = {
 
 def address_limit() -> int | None:
     """The bytes that this process may take; None without a limit of its own."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return None
-    limits = (resource.getrlimit(one)[0] for one in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
-    return min((one for one in limits if one != resource.RLIM_INFINITY), default=None)
+    return min(_limits("RLIMIT_AS", "RLIMIT_DATA"), default=None)
 
 
 def be_modest() -> None:
@@ -44,9 +39,9 @@ def be_modest() -> None:
 
 def require_least() -> None:
     """Raise if the libraries cannot even be loaded; load early what could not be loaded late."""
-    limit = address_limit()
-    if limit is None:
+    if address_limit() is None:
         return
+    limit = min(_limits("RLIMIT_AS"), default=LEAST)
     if limit < LEAST:
         raise OutOfMemory(
             f"the limit on memory (ulimit -v) is {limit >> 20:,} MB; raise it to {LEAST >> 20:,} "
@@ -55,3 +50,13 @@ def require_least() -> None:
         )
     with suppress(ImportError):
         import_module("scipy.linalg")  # Numba does where it is installed, and OpenBLAS is in it
+
+
+def _limits(*names: str) -> list[int]:
+    """The limits that there are."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return []
+    found = (resource.getrlimit(getattr(resource, name))[0] for name in names)
+    return [one for one in found if one != resource.RLIM_INFINITY]

@@ -79,7 +79,8 @@ def _clear(found: Path) -> None:
     target = found.with_name(_NAME.sub(r"\1", found.name))
     if found.suffix == f".{OLD}" and not target.exists():
         # killed between two renames: the former release goes back to its place
-        found.rename(target)
+        with suppress(OSError):  # another run may have done so
+            found.rename(target)
     else:
         shutil.rmtree(found, ignore_errors=True)
 
@@ -115,7 +116,12 @@ def _is_running(pid: int) -> bool:
 
 
 def _host() -> str:
-    return re.sub(r"\W", "_", socket.gethostname())
+    """This host; containers may share its name and a disk, and number their processes anew."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return re.sub(r"\W", "_", socket.gethostname()) + re.sub(r"\D", "", space)
 
 
 def _note(folder: Path, target: Path) -> Path | None:
