@@ -118,7 +118,7 @@ def _is_running(pid: int) -> bool:
 def _host() -> str:
     """This host; containers may share its name and a disk, and number their processes anew."""
     try:
-        space = os.readlink("/proc/self/ns/pid")
+        space = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         space = ""
     return re.sub(r"\W", "_", socket.gethostname()) + re.sub(r"\D", "", space)
