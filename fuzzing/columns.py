@@ -150,9 +150,9 @@ def keys(kind: pa.DataType, values: pa.Array) -> list[Any]:
     """Values that compare as those of the type: units since 1970 for times, one spelling."""
     if pa.types.is_dictionary(kind):
         return keys(kind.value_type, values.dictionary_decode())
-    if pa.types.is_temporal(kind):
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         width = pa.int32() if kind.bit_width == 32 else pa.int64()
-        return list(values.cast(width).to_pylist()) if not pa.types.is_interval(kind) else []
+        return list(values.cast(width).to_pylist())
     if is_text(kind):
         return list(folded(values.cast(pa.string())).to_pylist())
     if pa.types.is_floating(kind):
