@@ -20,6 +20,7 @@ from fuzzing.plain import from_plain, to_plain
 from fuzzing.worker import Worker
 
 CORPUS = Path(__file__).parent / "corpus"
+SIMPLIFYING = 120.0  # seconds for making one failing case small
 ROUND = 250  # cases that Hypothesis remembers, to draw no two alike
 
 
@@ -65,8 +66,13 @@ def find(
     count: int,
     number: int,
 ) -> tuple[Any, str] | None:
-    """The simplest case found that fails, with the reason; None if none of a round does."""
+    """The simplest case found that fails, with the reason; None if none of a round does.
+
+    When simplifying takes long, as it does with cases that hang, what is found so far will do.
+    """
+    failed: dict[str, str] = {}
     smallest: list[tuple[Any, str]] = []
+    until = [float("inf")]
 
     @seed(number)
     @settings(
@@ -80,9 +86,16 @@ def find(
     )
     @given(cases)
     def attempt(case: Any) -> None:
+        if (key := repr(case)) in failed:
+            smallest[:] = [(case, failed[key])]
+            raise Finding(failed[key])
+        if time.monotonic() > until[0]:
+            return
         try:
             tally.outcomes[outcome(case)] += 1
         except Finding as finding:
+            until[0] = min(until[0], time.monotonic() + SIMPLIFYING)
+            failed[key] = str(finding)
             smallest[:] = [(case, str(finding))]
             raise
 

@@ -15,6 +15,7 @@ from typing import Any
 from fuzzing.judging import Finding
 
 PATIENCE = 120.0  # seconds for one case, on a machine that has other things to do
+_WARMING = 10  # so many times longer may the first case of a process take: kernels are compiled
 Check = Callable[[Any], str]
 _SPAWN = multiprocessing.get_context("spawn")
 
@@ -25,6 +26,7 @@ class Worker:
     def __init__(self, check: Check, patience: float = PATIENCE) -> None:
         self._check, self._patience = check, patience
         self._process: Any = None
+        self._warm = False
         self._pipe: Connection | None = None
 
     def __enter__(self) -> Worker:
@@ -38,10 +40,12 @@ class Worker:
         pipe = self._pipe or self._start()
         try:
             pipe.send(case)
-            if not pipe.poll(self._patience):
+            patience = self._patience * (1 if self._warm else _WARMING)
+            if not pipe.poll(patience):
                 self._end()
-                raise Finding(f"no outcome in {self._patience:.0f} seconds")
+                raise Finding(f"no outcome in {patience:.0f} seconds")
             good, said = pipe.recv()
+            self._warm = True
         except (EOFError, BrokenPipeError, ConnectionResetError):
             raise Finding(self._death()) from None
         if not good:
@@ -72,6 +76,7 @@ class Worker:
         if self._pipe is not None:
             self._pipe.close()
         self._process = self._pipe = None
+        self._warm = False
 
 
 def _serve(check: Check, pipe: Connection) -> None:
