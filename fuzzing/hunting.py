@@ -86,18 +86,16 @@ def find(
     )
     @given(cases)
     def attempt(case: Any) -> None:
-        if (key := repr(case)) in failed:
+        key = repr(case)
+        if key not in failed and time.monotonic() < until[0]:
+            try:
+                tally.outcomes[outcome(case)] += 1
+            except Finding as finding:
+                until[0] = min(until[0], time.monotonic() + SIMPLIFYING)
+                failed[key] = str(finding)
+        if key in failed:
             smallest[:] = [(case, failed[key])]
-            raise Finding(failed[key])
-        if time.monotonic() > until[0]:
-            return
-        try:
-            tally.outcomes[outcome(case)] += 1
-        except Finding as finding:
-            until[0] = min(until[0], time.monotonic() + SIMPLIFYING)
-            failed[key] = str(finding)
-            smallest[:] = [(case, str(finding))]
-            raise
+            raise Finding(failed[key])  # in one place: elsewhere it would be another failure
 
     try:
         attempt()
