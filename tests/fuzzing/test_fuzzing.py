@@ -10,9 +10,9 @@ import pytest
 from fuzzing.hunting import CORPUS, hunt, kept
 from fuzzing.kinds import KINDS
 
-CASES = 250  # in each of four parts, so that two processes share the work evenly
-# A case of short memory takes a process of its own and a table large enough to need some.
-FEWER = {"memory": 15}
+CASES = 500  # in each of two parts, which two processes share
+# How much memory is short depends on the machine and what else it does: that is for `make fuzz`.
+JUDGED = [kind for kind in KINDS if kind != "memory"]
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*.json")), ids=lambda path: path.stem)
@@ -21,9 +21,9 @@ def test_what_failed_once_does_not_fail_again(path: Path) -> None:
     KINDS[kind].check(case)
 
 
-@pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("kind", JUDGED)
 def test_nothing_is_found(kind: str, part: int) -> None:
-    tally = hunt(kind, count=FEWER.get(kind, CASES), first_seed=1_000 + part)
+    tally = hunt(kind, count=CASES, first_seed=1_000 + 2 * part)
     assert not tally.found, "\n".join(f"{reason}: {case}" for case, reason in tally.found)
-    assert tally.cases >= FEWER.get(kind, CASES)
+    assert tally.cases >= CASES
