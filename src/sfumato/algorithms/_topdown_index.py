@@ -17,7 +17,7 @@ from sfumato.algorithms._topdown_space import (
     penalty_of,
 )
 from sfumato.algorithms._topdown_split import Tree
-from sfumato.core.arrays import Codes, Counts, Floats, Whole
+from sfumato.core.arrays import Codes, Counts, Flags, Floats, Whole
 from sfumato.core.compiled import inner, kernel
 
 GONE = 2**62  # the load of no group
@@ -29,7 +29,7 @@ class Index(NamedTuple):
     By node: ``loads``, ``spares`` (what a group of more than one point has), ``heads`` and
     ``n_points``; the points of a group are a ring, on from its head by ``following``. What is no
     leaf, or no longer a group, has a negative head. ``rows`` are drawn again when a group changes,
-    so a search stays exact; ``stack`` and ``bounds`` are its own.
+    so a search stays exact; ``stack``, ``bounds`` and ``wide`` are its own.
     """
 
     sides: Sides
@@ -41,6 +41,7 @@ class Index(NamedTuple):
     rows: Rows
     stack: Counts
     bounds: Floats
+    wide: Flags
 
 
 def new_index(tree: Tree, n_nodes: int, cloud: Cloud, sets: Sets) -> Index:
@@ -58,6 +59,7 @@ def new_index(tree: Tree, n_nodes: int, cloud: Cloud, sets: Sets) -> Index:
         rows=rows,
         stack=np.zeros(room, np.int64),
         bounds=np.zeros(room),
+        wide=np.zeros(room, np.bool_),
     )
 
 

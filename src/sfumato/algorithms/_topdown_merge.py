@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.algorithms._goal import Goal
-from sfumato.algorithms._topdown_index import Index, put_load, remove_group
-from sfumato.algorithms._topdown_search import find_cheapest
+from sfumato.algorithms._topdown_index import GONE, Index, put_load, remove_group
+from sfumato.algorithms._topdown_search import find_neighbours
 from sfumato.algorithms._topdown_space import Cloud, Sets, join_boxes, penalty_of
 from sfumato.algorithms._topdown_taking import Plan, plan_taking, take_points
 from sfumato.core.arrays import Codes, Counts, Whole
@@ -57,10 +57,12 @@ def merge_all(
         if index.loads[group] != key >> _NODE:  # merged since
             continue
         control[0] += 1
-        partner, cost = find_cheapest(index, sets, group, 0, np.inf)
+        lacks = index.loads[group] < goal.least
+        enough = 2 * goal.least - index.loads[group] if lacks else GONE
+        partner, cost, donor, _ = find_neighbours(index, sets, group, enough, _FAR)
         if partner < 0:
             break  # all rows are together
-        if takes(cloud, sets, goal, index, group, cost, plan, tray):
+        if donor >= 0 and takes(cloud, sets, goal, index, group, donor, cost, plan, tray):
             continue
         merged = merge_groups(index, sets, group, partner)
         if not group_passes(cloud, goal, index, merged, tray):
@@ -94,15 +96,11 @@ def count_point(cloud: Cloud, i: Whole, histogram: Counts) -> None:
 
 @inner
 def takes(
-    cloud: Cloud, sets: Sets, goal: Goal, index: Index, group: Whole, cost: float,
+    cloud: Cloud, sets: Sets, goal: Goal, index: Index, group: Whole, donor: Whole, cost: float,
     plan: Plan, tray: Tray,
 ) -> bool:  # fmt: skip
-    """Let a group take rows from one that can spare them, if that costs less than merging."""
-    if index.loads[group] >= goal.least:
-        return False  # rows are not what it lacks
-    enough = 2 * goal.least - index.loads[group]
-    donor, _ = find_cheapest(index, sets, group, enough, _FAR * cost)
-    if donor < 0 or plan_taking(cloud, sets, goal.least, index, group, donor, plan) >= cost:
+    """Let a group that lacks rows take some from a donor, if that costs less than merging."""
+    if plan_taking(cloud, sets, goal.least, index, group, donor, plan) >= cost:
         return False
     if goal.sensitive and not plan_passes(cloud, goal, index, group, donor, plan, tray):
         return False

@@ -11,9 +11,9 @@ import heapq
 
 import numpy as np
 
-from sfumato.algorithms._topdown_index import Index
+from sfumato.algorithms._topdown_index import GONE, Index
 from sfumato.algorithms._topdown_merge import merge_groups
-from sfumato.algorithms._topdown_search import find_cheapest
+from sfumato.algorithms._topdown_search import find_neighbours
 from sfumato.algorithms._topdown_space import Cloud, Sets
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts
@@ -44,7 +44,7 @@ def merge_all_plain(
         load, group = heapq.heappop(queue)
         if index.loads[group] != load:  # merged since
             continue
-        partner, _ = find_cheapest(index, sets, group, 0, np.inf)
+        partner, *_ = find_neighbours(index, sets, group, GONE, 1.0)
         if partner < 0:
             break  # all rows are together
         merged = int(merge_groups(index, sets, group, partner))

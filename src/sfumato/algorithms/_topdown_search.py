@@ -18,18 +18,18 @@ from sfumato.core.compiled import kernel
 
 
 @kernel
-def find_cheapest(
-    index: Index, sets: Sets, group: Whole, spare: Whole, limit: float
-) -> tuple[Whole, float]:
-    """The group that costs least to merge with, and what it costs; -1 if none costs below a limit.
+def find_neighbours(
+    index: Index, sets: Sets, group: Whole, enough: Whole, far: float
+) -> tuple[Whole, float, Whole, float]:
+    """The group that costs least to merge with, and what it costs; and the same for a donor.
 
-    With ``spare`` only groups of more than one point and so many rows are looked at. Of several
-    that cost the same the first one met is found.
+    A donor has more than one point and ``enough`` rows, and costs less than ``far`` times what the
+    first one does. -1: there is none. Of several that cost the same the first one met is found.
 
     One function on purpose, of arrays that are locals and loops of a fixed length: calls, to which
     tuples of arrays are passed on, would cost as much as what is done in them.
     """
-    stack, bounds = index.stack, index.bounds
+    stack, bounds, wide = index.stack, index.bounds, index.wide
     mine_lows, mine_highs, mine_bits = index.sides.lows, index.sides.highs, index.sides.bits
     words, shares = sets.words, sets.shares
     rows = index.rows
@@ -38,14 +38,17 @@ def find_cheapest(
     lows, highs, bits, values, shared = rows.lows, rows.highs, rows.bits, rows.values, rows.shared
     load, penalty = float(index.loads[group]), index.sides.penalties[group]
     best: Whole = np.int64(-1)
-    least = limit
+    donor: Whole = np.int64(-1)
+    least = giving = np.inf
+    reach = np.inf  # what a donor must cost less than
     own = np.int64(rows.slot[group])
     stack[0], bounds[0] = first[first.size - 2], -np.inf  # the highest row, and before it
     stack[1], bounds[1] = own // WIDTH, -np.inf  # the group's own, which bounds the rest
+    wide[0] = wide[1] = True  # whether there is a donor below
     depth = 2
     while depth > 0:
         depth -= 1
-        if bounds[depth] >= least:
+        if bounds[depth] >= (reach if wide[depth] else least):
             continue
         r = stack[depth]
         lowest = r < first[1]
@@ -92,32 +95,37 @@ def find_cheapest(
                 nears[i] = costs[i]
         for i in range(WIDTH):
             costs[i] = load * (nears[i] - penalty) + loads[r, i] * (costs[i] - penalties[r, i])
-        if spare > 0:
-            for i in range(WIDTH):
-                costs[i] = costs[i] if spares[r, i] >= spare else np.inf
         if lowest and r == own // WIDTH:
             costs[own % WIDTH] = np.inf
         below = 0
         for i in range(WIDTH):
-            below += 1 if costs[i] < least else 0
+            below += 1 if costs[i] < (reach if spares[r, i] >= enough else least) else 0
         if below == 0:
             continue
         if lowest:
             for i in range(WIDTH):
                 if costs[i] < least:
                     best, least = np.int64(groups[r * WIDTH + i]), costs[i]
+                    reach = min(reach, far * least)
+                if costs[i] < reach and spares[r, i] >= enough:
+                    donor, giving = np.int64(groups[r * WIDTH + i]), costs[i]
+                    reach = giving
             continue
         level = 1
         while r >= first[level + 1]:
             level += 1
         bottom = depth
         for i in range(WIDTH):  # the nearest on top
-            if costs[i] < least:
+            gives = spares[r, i] >= enough
+            if costs[i] < (reach if gives else least):
                 at = depth
                 while at > bottom and bounds[at - 1] < costs[i]:
-                    stack[at], bounds[at] = stack[at - 1], bounds[at - 1]
+                    stack[at], bounds[at], wide[at] = stack[at - 1], bounds[at - 1], wide[at - 1]
                     at -= 1
                 stack[at] = first[level - 1] + (r - first[level]) * WIDTH + i
                 bounds[at] = costs[i]
+                wide[at] = gives
                 depth += 1
-    return best, least
+    if giving >= far * least:
+        donor = np.int64(-1)
+    return best, least, donor, giving

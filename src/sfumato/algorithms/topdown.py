@@ -28,8 +28,8 @@ cheapest. A demanding model (l-diversity close to what the table bears, a small 
 do not pass swallow one another; Mondrian, which only makes cuts that pass, loses less there, and
 also on many evenly filled dimensions, where there is nothing to cluster.
 
-Cost: O(v) per level of the splits for v different vectors, mostly about log2(v) levels; then one or
-two searches per group that does not pass. A search looks at few groups where groups lie apart, and
+Cost: O(v) per level of the splits for v different vectors, mostly about log2(v) levels; then a
+search per group that does not pass. It looks at few groups where groups lie apart, and
 at more and more of them, in the end at all, on many evenly filled dimensions: some nanoseconds for
 each, but as many searches as groups. Of neighbours that cost the same the one met first is taken.
 """

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sfumato.algorithms._goal import goal_of
 from sfumato.algorithms._topdown_index import GONE, Index
 from sfumato.algorithms._topdown_merge import dequeue, enqueue, merge_groups
-from sfumato.algorithms._topdown_search import find_cheapest
+from sfumato.algorithms._topdown_search import find_neighbours
 from sfumato.algorithms._topdown_space import BITS, Cloud, Sets, cloud_of, ones, sets_of
 from sfumato.algorithms._topdown_taking import new_plan, plan_taking, take_points
 from sfumato.algorithms.points import Points
@@ -163,19 +163,18 @@ def test_the_neighbour_is_the_cheapest_of_all_however_groups_change(
         points = {g: cloud.member[ring(index, g)].tolist() for g in alive(index)}
         assert sorted(chain(*points.values())) == list(range(len(cloud.weights)))
         group = data.draw(st.sampled_from(sorted(points)))
-        spare = data.draw(st.sampled_from([0, 2, 4]))
-        costs = {
-            g: plain.merging(points[group], points[g])
-            for g in points
-            if g != group and (not spare or (index.loads[g] >= spare and len(points[g]) > 1))
-        }
-        partner, cost = find_cheapest(index, sets, group, spare, np.inf)
-        if costs:
-            assert cost == pytest.approx(min(costs.values()), abs=1e-9)
-            assert costs[int(partner)] == pytest.approx(cost, abs=1e-9)
-            assert find_cheapest(index, sets, group, spare, cost) == (-1, cost)
-        else:
-            assert partner == -1
+        enough = data.draw(st.sampled_from([2, 4]))
+        far = data.draw(st.sampled_from([1.5, 4.0, 1e9]))
+        costs = {g: plain.merging(points[group], points[g]) for g in points if g != group}
+        give = {g: c for g, c in costs.items() if index.loads[g] >= enough and len(points[g]) > 1}
+        partner, cost, donor, giving = find_neighbours(index, sets, group, enough, far)
+        assert_cheapest(costs, int(partner), cost)
+        nearest, limit = min(give.values(), default=np.inf), far * cost
+        slack = 1e-9 * max(1.0, far)  # costs are rounded, and the limit is a multiple of one
+        if nearest < limit - slack:
+            assert_cheapest(give, int(donor), giving)
+        elif nearest > limit + slack:
+            assert donor == -1
         if len(points) == 1:
             break
         other = data.draw(st.sampled_from(sorted(set(points) - {group})))
@@ -216,17 +215,24 @@ def test_the_neighbour_is_the_cheapest_on_every_level(
         if len(groups) == 1:
             break
         group = int(chance.choice(groups))
-        spare = int(chance.choice([0, 2, 4]))
-        costs = costs_of_merging(index, sets, group, groups)
-        fit = (groups != group) & ((spare == 0) | (index.spares[groups] >= max(1, spare)))
-        partner, cost = find_cheapest(index, sets, group, spare, np.inf)
-        if fit.any():
-            assert cost == pytest.approx(costs[fit].min(), abs=1e-9)
-            assert costs[groups == partner] == pytest.approx(cost, abs=1e-9)
-            assert fit[groups == partner].all()
-        else:
-            assert partner == -1
+        enough = int(chance.choice([2, 4]))
+        found = costs_of_merging(index, sets, group, groups)
+        costs = {int(g): float(c) for g, c in zip(groups, found, strict=True) if g != group}
+        give = {g: c for g, c in costs.items() if index.spares[g] >= enough}
+        partner, cost, donor, giving = find_neighbours(index, sets, group, enough, 1e12)
+        assert cost > 0  # all points differ, so any donor is near enough
+        assert_cheapest(costs, int(partner), cost)
+        assert_cheapest(give, int(donor), giving)
         merge_groups(index, sets, group, int(chance.choice(groups[groups != group])))
+
+
+def assert_cheapest(costs: dict[int, float], found: int, cost: float) -> None:
+    """Of equally cheap ones any will do."""
+    if not costs:
+        assert found == -1
+        return
+    assert cost == pytest.approx(min(costs.values()), abs=1e-9)
+    assert costs[found] == pytest.approx(cost, abs=1e-9)
 
 
 def costs_of_merging(index: Index, sets: Sets, group: int, others: Any) -> Any:
