@@ -13,7 +13,7 @@ def reseal(folder: Path) -> Path:
     """Let release.json state the checksums of what is there now, and change nothing else.
 
     Its text is left as it is, so that what is odd about it stays. One that cannot be parsed, or
-    that states no checksums, is left alone.
+    that states no checksums, is left alone; so is what stands in the place of one.
     """
     path = folder / "release.json"
     try:
@@ -23,7 +23,7 @@ def reseal(folder: Path) -> Path:
     except (OSError, ValueError, TypeError, KeyError):
         return folder
     for name, checksum in sums.items():
-        if (folder / name).is_file():
+        if (folder / name).is_file() and len(str(checksum)) == 64:
             sums[name] = file_checksum(folder / name)
             text = text.replace(str(checksum), sums[name])
     fresh = own_checksum({**stated, "files": sums})

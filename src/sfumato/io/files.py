@@ -91,6 +91,17 @@ def sound(table: pa.Table) -> pa.Table:
     return table
 
 
+def chunks_of(file: pq.ParquetFile, part: int) -> Iterator[pq.ColumnChunkMetaData]:
+    """What a Parquet file says about the columns of one of its row groups.
+
+    Asked about a column whose description is damaged, Arrow ends the process. Its reader raises,
+    so one row is read before.
+    """
+    next(file.iter_batches(1, [part]), None)
+    described = file.metadata.row_group(part)
+    yield from (described.column(place) for place in range(described.num_columns))
+
+
 def require_file(path: Path) -> None:
     """Raise unless a file with content is there; a name close to one that exists is a typo."""
     if path.is_dir():

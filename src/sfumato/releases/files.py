@@ -20,7 +20,7 @@ from sfumato.core.seeds import require_written
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.io.csv_files import larger, larger_blocks_help, with_blocks
-from sfumato.io.files import sound
+from sfumato.io.files import chunks_of, sound
 from sfumato.io.folders import new_folder
 from sfumato.io.opened import reading
 from sfumato.io.plain import plain_table
@@ -135,7 +135,7 @@ def _parquet(path: Path, coded: Collection[str]) -> Iterator[pa.Table]:
         yield file.schema_arrow.empty_table()
         for part in range(file.num_row_groups):
             if texts or any(map(pa.types.is_list, file.schema_arrow.types)):
-                size = _piece_rows(file.metadata.row_group(part))
+                size = _piece_rows(file, part)
                 yield from map(_as_table, file.iter_batches(size, [part]))
             else:
                 yield file.read_row_group(part)
@@ -146,10 +146,10 @@ def _as_table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def _piece_rows(part: pq.RowGroupMetaData) -> int:
+def _piece_rows(file: pq.ParquetFile, part: int) -> int:
     """How many rows to read at once; those with long sets are few."""
-    items: int = max(part.column(place).num_values for place in range(part.num_columns))
-    rows: int = part.num_rows
+    items: int = max(chunk.num_values for chunk in chunks_of(file, part))
+    rows: int = file.metadata.row_group(part).num_rows
     return max(1, min(PIECE, _ITEMS * rows // max(1, items)))
 
 

@@ -50,6 +50,27 @@ for bit in range(0, len(data) * 8, step):
 """
 
 
+DESCRIBE = """
+import sys
+from pathlib import Path
+from sfumato.algorithms.streaming.rows import stored_size
+from sfumato.core.schema import Schema
+from sfumato.errors import SfumatoError
+
+source, first = Path(sys.argv[1]), int(sys.argv[2])
+schema, data = Schema(quasi=["text", "list"]), source.read_bytes()
+for bit in range(first * 8, len(data) * 8):
+    print(bit, flush=True)
+    damaged = bytearray(data)
+    damaged[bit // 8] ^= 1 << bit % 8
+    source.write_bytes(damaged)
+    try:
+        stored_size(source, schema)
+    except SfumatoError:
+        print("refused")
+"""
+
+
 def plain() -> pa.Table:
     return pa.table(
         {
@@ -123,6 +144,22 @@ def test_a_wrong_bit_never_ends_the_process(name: str, tmp_path: Path) -> None:
     tried = done.stdout.split()
     assert done.returncode == 0, f"bit {tried[-1:]} of {name}: {done.returncode} {done.stderr}"
     assert len(tried) > TRIES // 2
+
+
+def test_a_wrong_bit_in_what_describes_columns_never_ends_the_process(tmp_path: Path) -> None:
+    source = tmp_path / "t.parquet"
+    pq.write_table(plain().select(["text", "list"]), source, store_schema=False)
+    data = source.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    done = subprocess.run(
+        [sys.executable, "-c", DESCRIBE, str(source), str(footer)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    tried = done.stdout.split()
+    assert done.returncode == 0, f"bit {tried[-1:]}: {done.returncode} {done.stderr}"
+    assert "refused" in tried
 
 
 def test_page_checksums_are_looked_at(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def rows(random: np.random.Generator, n: int, first: int, values: str = "abcdefg
     """Rows that the quasi-identifier ``person`` tells apart."""
     return pa.table(
         {
-            "person": np.arange(first, first + n) % 997,
+            "person": np.arange(first, first + n) % 9973,
             "x": random.integers(0, 5, n),
             "y": random.integers(0, 3, n),
             "s": pa.array((list(values) * n)[:n], pa.string()),
@@ -131,7 +131,7 @@ def test_lives_of_databases(
     for born, (n_out, n_in, accept) in enumerate(steps, 1):
         order = random.permutation(truth.num_rows)
         gone, stay = truth.take(order[:n_out]), truth.take(order[n_out:])
-        new = rows(random, n_in, 997 - n_in if accept else 160 * born)
+        new = rows(random, n_in, 9973 - 160 * born if accept else 160 * born + 80)
         done = change(engine, new if n_in else None, gone if n_out else None, accept=accept)
         engine = done.engine
         require_consistent(engine)

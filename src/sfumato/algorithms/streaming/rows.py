@@ -24,7 +24,7 @@ from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
-from sfumato.io.files import CSV, PARQUET, open_file
+from sfumato.io.files import CSV, PARQUET, chunks_of, open_file
 from sfumato.io.opened import reading
 from sfumato.io.plain import normalized
 
@@ -117,16 +117,14 @@ def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:
         if not file.name.lower().endswith(PARQUET):
             size += file.stat().st_size * (10 if file.suffix.lower() == ".gz" else 1)
             continue
-        with reading(str(file)):
-            stored = pq.read_metadata(file)
-        rows += stored.num_rows
-        for part in range(stored.num_row_groups):
-            chunks = (stored.row_group(part).column(at) for at in range(stored.num_columns))
-            size += sum(
-                chunk.total_uncompressed_size
-                for chunk in chunks
-                if chunk.path_in_schema.partition(".")[0] in columns
-            )
+        with reading(str(file)), pq.ParquetFile(file) as stored:
+            rows += stored.metadata.num_rows
+            for part in range(stored.num_row_groups):
+                size += sum(
+                    chunk.total_uncompressed_size
+                    for chunk in chunks_of(stored, part)
+                    if chunk.path_in_schema.partition(".")[0] in columns
+                )
     return rows, size
 
 
