@@ -19,12 +19,12 @@ import pyarrow.parquet as pq
 import sfumato as sf
 from benchmarks.measure import Line, seconds
 from benchmarks.recoding import QUASI, SIXTEEN
-from sfumato.algorithms._frequency_sets import FrequencySet
-from sfumato.algorithms._levels import LevelJudge
-from sfumato.algorithms._recoding import levels_of
-from sfumato.algorithms._recoding_judge import Judge
-from sfumato.algorithms.full_domain import FullDomain
-from sfumato.algorithms.subtree import Sibling, Subtree
+from sfumato.algorithms.recoding.base import levels_of
+from sfumato.algorithms.recoding.frequency_sets import FrequencySet
+from sfumato.algorithms.recoding.full_domain import FullDomain
+from sfumato.algorithms.recoding.judge import Judge
+from sfumato.algorithms.recoding.levels import LevelJudge
+from sfumato.algorithms.recoding.subtree import Sibling, Subtree
 from sfumato.core.randomness import Randomness
 from sfumato.core.taxonomy_builders import interval_taxonomy
 from sfumato.models.requirements import Requirement, requirements

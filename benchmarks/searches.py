@@ -18,7 +18,7 @@ import pyarrow as pa
 
 import sfumato as sf
 from benchmarks.measure import Line, seconds
-from sfumato.algorithms import _deadline
+from sfumato.algorithms import deadline
 from sfumato.algorithms.base import Partitioner
 from sfumato.core.arrays import Flags
 from sfumato.core.histograms import Histograms
@@ -73,7 +73,7 @@ def _grids() -> Iterator[Line]:
         (100_000, 5, 50, ThreeValues()),
         (100_000, 2, 60_000, sf.KAnonymity(5)),
     ):
-        with patch.object(_deadline, "monotonic", time.process_time):
+        with patch.object(deadline, "monotonic", time.process_time):
             cpu, found = _measured(_table(rows, columns, values), algorithm, model)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         name = (
@@ -90,7 +90,7 @@ def _columns() -> Iterator[Line]:
         name = f"{method.name} k=5, 10,000 rows, 100 columns of 10 values"
         yield Line(name, cpu, 15.0, "s", _told(found))
     for method in (sf.LocalRecoding, sf.FullDomain):
-        with patch.object(_deadline, "monotonic", time.process_time):
+        with patch.object(deadline, "monotonic", time.process_time):
             cpu, found = _measured(data, method(time_limit=LIMIT), sf.KAnonymity(5))
         yield Line(
             f"{method.name} in {LIMIT:g} s, the same", cpu / LIMIT, OVERSHOT, "x", _told(found)

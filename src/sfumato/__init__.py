@@ -13,13 +13,13 @@ from sfumato import errors
 
 if TYPE_CHECKING:
     from sfumato.algorithms.anatomize import Anatomize
-    from sfumato.algorithms.branches import BranchMondrian
-    from sfumato.algorithms.full_domain import FullDomain
+    from sfumato.algorithms.intervals import SingleDimensional
     from sfumato.algorithms.join.methods import Direct, Refinement
-    from sfumato.algorithms.local_recoding import LocalRecoding
     from sfumato.algorithms.mondrian import Mondrian
-    from sfumato.algorithms.single_dimensional import SingleDimensional
-    from sfumato.algorithms.subtree import Sibling, Subtree
+    from sfumato.algorithms.mondrian.branches import BranchMondrian
+    from sfumato.algorithms.recoding.full_domain import FullDomain
+    from sfumato.algorithms.recoding.local import LocalRecoding
+    from sfumato.algorithms.recoding.subtree import Sibling, Subtree
     from sfumato.algorithms.topdown import TopDown
     from sfumato.answers.accuracy import accuracy
     from sfumato.answers.compare import compare
@@ -90,12 +90,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "algorithms.anatomize": ("Anatomize",),
-    "algorithms.branches": ("BranchMondrian",),
-    "algorithms.full_domain": ("FullDomain",),
+    "algorithms.mondrian.branches": ("BranchMondrian",),
+    "algorithms.recoding.full_domain": ("FullDomain",),
     "algorithms.join.methods": ("Direct", "Refinement"),
-    "algorithms.single_dimensional": ("SingleDimensional",),
-    "algorithms.subtree": ("Sibling", "Subtree"),
-    "algorithms.local_recoding": ("LocalRecoding",),
+    "algorithms.intervals": ("SingleDimensional",),
+    "algorithms.recoding.subtree": ("Sibling", "Subtree"),
+    "algorithms.recoding.local": ("LocalRecoding",),
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),

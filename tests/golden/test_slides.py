@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.algorithms.full_domain import FullDomain
-from sfumato.algorithms.subtree import Sibling, Subtree
+from sfumato.algorithms.recoding.full_domain import FullDomain
+from sfumato.algorithms.recoding.subtree import Sibling, Subtree
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.models.requirements import requirements
 from tests.support.tables import microdata

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.algorithms import _large_lattice, full_domain
-from sfumato.algorithms._recoding_judge import Cost
-from sfumato.algorithms.full_domain import FullDomain, Solution
-from sfumato.algorithms.subtree import Sibling, Subtree
+from sfumato.algorithms.recoding import full_domain
+from sfumato.algorithms.recoding import large_lattice as _large_lattice
+from sfumato.algorithms.recoding.full_domain import FullDomain, Solution
+from sfumato.algorithms.recoding.judge import Cost
+from sfumato.algorithms.recoding.subtree import Sibling, Subtree
 from sfumato.core.arrays import Flags
 from sfumato.core.attribute import Attribute
 from sfumato.core.boxes import Side

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.algorithms._goal import goal_of
-from sfumato.algorithms._topdown_merge import label_groups
-from sfumato.algorithms._topdown_plain import merge_all_plain
-from sfumato.algorithms._topdown_space import cloud_of, sets_of
+from sfumato.algorithms.goal import goal_of
 from sfumato.algorithms.points import Points
 from sfumato.algorithms.topdown import TopDown, merge, split_cloud
+from sfumato.algorithms.topdown.merge import label_groups
+from sfumato.algorithms.topdown.plain import merge_all_plain
+from sfumato.algorithms.topdown.space import cloud_of, sets_of
 from sfumato.core.arrays import Codes
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import sfumato as sf
-from sfumato.algorithms.full_domain import FullDomain
-from sfumato.algorithms.single_dimensional import SingleDimensional
+from sfumato.algorithms.intervals import SingleDimensional
+from sfumato.algorithms.recoding.full_domain import FullDomain
 from sfumato.core.randomness import Randomness
 from sfumato.models.requirements import requirements
 from sfumato_experiments.data import discrete_skewed, discrete_uniform

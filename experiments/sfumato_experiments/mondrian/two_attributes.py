@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 import sfumato as sf
-from sfumato.algorithms.single_dimensional import SingleDimensional
+from sfumato.algorithms.intervals import SingleDimensional
 from sfumato_experiments.data import discrete_skewed
 from sfumato_experiments.figure import Box, Curve, Drawing, Point
 from sfumato_experiments.mondrian.comparison import SINGLE, STRICT, Method

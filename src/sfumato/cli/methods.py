@@ -11,13 +11,13 @@ from click.core import ParameterSource
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner
-from sfumato.algorithms.branches import BranchMondrian
-from sfumato.algorithms.full_domain import FullDomain
+from sfumato.algorithms.intervals import SingleDimensional
 from sfumato.algorithms.join.methods import Direct, JoinMethod, Refinement
-from sfumato.algorithms.local_recoding import LocalRecoding
 from sfumato.algorithms.mondrian import Mondrian
-from sfumato.algorithms.single_dimensional import SingleDimensional
-from sfumato.algorithms.subtree import Sibling, Subtree
+from sfumato.algorithms.mondrian.branches import BranchMondrian
+from sfumato.algorithms.recoding.full_domain import FullDomain
+from sfumato.algorithms.recoding.local import LocalRecoding
+from sfumato.algorithms.recoding.subtree import Sibling, Subtree
 from sfumato.algorithms.topdown import TopDown
 from sfumato.queries.workload_files import read_workload
 

@@ -12,15 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.algorithms import _deadline, _descent, _single_plain, _single_weigh, local_recoding
-from sfumato.algorithms._cuts import SIBLING
-from sfumato.algorithms._local_kernel import add_words
-from sfumato.algorithms._settling import _Compiled, compiled_search
-from sfumato.algorithms._single_grid import IN, OPEN, View
-from sfumato.algorithms._single_kernel import FORBIDDEN
+from sfumato.algorithms import deadline
 from sfumato.algorithms.base import TIME_LIMIT
+from sfumato.algorithms.intervals import _prepared, plain
+from sfumato.algorithms.intervals import weigh as weighing
+from sfumato.algorithms.intervals.grid import IN, OPEN, View
+from sfumato.algorithms.intervals.kernel import FORBIDDEN
 from sfumato.algorithms.ladders import ladder
-from sfumato.algorithms.single_dimensional import _prepared
+from sfumato.algorithms.recoding import descent, local
+from sfumato.algorithms.recoding.cuts import SIBLING
+from sfumato.algorithms.recoding.local_kernel import add_words
+from sfumato.algorithms.recoding.settling import _Compiled, compiled_search
 from sfumato.core.arrays import Counts
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -55,7 +57,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         shows[0] += 1
         return shows[0]
 
-    monkeypatch.setattr(_deadline, "monotonic", tick)
+    monkeypatch.setattr(deadline, "monotonic", tick)
     return shows
 
 
@@ -151,7 +153,7 @@ class TestWhatIsFound:
         data = table()
         needs = needs_of(sf.KAnonymity(4), data)
         best = sf.FullDomain(time_limit=None).solve(data, needs)
-        monkeypatch.setattr("sfumato.algorithms.full_domain._SEARCHED", 1)
+        monkeypatch.setattr("sfumato.algorithms.recoding.full_domain._SEARCHED", 1)
         whole = sf.FullDomain(time_limit=None).solve(data, needs)
         for limit in (1, 4, 12, 24):
             ticks[0] = 0
@@ -187,7 +189,7 @@ class TestWhatIsFound:
     ) -> None:
         random = np.random.default_rng(3)
         data = microdata({"x": random.integers(0, 2000, 4000), "y": random.integers(0, 2000, 4000)})
-        monkeypatch.setattr(_single_weigh, "_PORTION", 2**16)
+        monkeypatch.setattr(weighing, "_PORTION", 2**16)
         needs = needs_of(sf.KAnonymity(5), data)
         found = sf.SingleDimensional(time_limit=60).solve(data, needs)
         assert found.cut_short
@@ -200,7 +202,7 @@ def test_two_long_attributes_do_not_make_a_square(
     """A matrix of all intervals would take 28 GB."""
     random = np.random.default_rng(4)
     data = microdata({"x": random.permutation(60_000), "y": random.permutation(60_000)})
-    monkeypatch.setattr(_single_weigh, "_PORTION", 2**18)
+    monkeypatch.setattr(weighing, "_PORTION", 2**18)
     needs = needs_of(sf.KAnonymity(5), data)
     sf.SingleDimensional(time_limit=2).solve(data, needs)  # the compiler's memory is not ours
     tracemalloc.start()
@@ -262,7 +264,7 @@ class TestTwins:
         needs = needs_of(model, data)
         groups = np.random.default_rng(seed).integers(-1, 9, 60).astype(np.int32)
         groups[groups >= 0] = np.unique(groups[groups >= 0], return_inverse=True)[1]
-        found = local_recoding._with_the_rest(groups, needs, data)
+        found = local._with_the_rest(groups, needs, data)
         expected = np.zeros_like(groups)
         for first in range(int(groups.max()), -1, -1):
             joined = np.where((groups < 0) | (groups >= first), first, groups)
@@ -287,10 +289,10 @@ class TestTwins:
             ("plain", InPython(diverse), 2**22, 2**21, 7),
         ):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_single_weigh, "_SPREAD", spread)
-                patch.setattr(_single_weigh, "_PORTION", portion)
-                patch.setattr(_single_plain, "_ENTRIES", entries)
-                crowd, weigh = _prepared(data, needs_of(model, data), _deadline.NEVER)
+                patch.setattr(weighing, "_SPREAD", spread)
+                patch.setattr(weighing, "_PORTION", portion)
+                patch.setattr(plain, "_ENTRIES", entries)
+                crowd, weigh = _prepared(data, needs_of(model, data), deadline.NEVER)
                 marks = crowd.marks(OPEN)
                 if not found:
                     decided = np.flatnonzero(marks == OPEN)
@@ -315,8 +317,8 @@ class TestTwins:
         needs = needs_of(MODEL, data)
         quick = sf.Sibling().partition(data, needs, Randomness(1))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_descent, "leaves_too_few", lambda *_: False)
-            patch.setattr("sfumato.algorithms._recoding_judge.Judge.too_small", lambda *_: False)
+            patch.setattr(descent, "leaves_too_few", lambda *_: False)
+            patch.setattr("sfumato.algorithms.recoding.judge.Judge.too_small", lambda *_: False)
             slow = sf.Sibling().partition(data, needs, Randomness(1))
         assert (quick.groups == slow.groups).all()
         assert quick.notes == slow.notes
@@ -324,7 +326,7 @@ class TestTwins:
 
 def test_coarse_cuts_lie_among_the_finer_ones() -> None:
     data = table(500, 2, 60)
-    crowd, _ = _prepared(data, needs_of(MODEL, data), _deadline.NEVER)
+    crowd, _ = _prepared(data, needs_of(MODEL, data), deadline.NEVER)
     coarse, fine = crowd.every(4), crowd.every(16)
     assert ((coarse == OPEN) <= (fine == OPEN)).all()
     assert 0 < (coarse == OPEN).sum() <= 2 * 3

@@ -32,7 +32,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from sfumato.algorithms.base import Partitioner, Progress
-from sfumato.algorithms.join.falling import boxes_around, fall
+from sfumato.algorithms.join.point_location import boxes_around, fall
 from sfumato.algorithms.join.trim import trimmed
 from sfumato.core._kernels import rows_by_group
 from sfumato.core.arrays import Codes, Counts, Flags

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.algorithms._anatomize_kernel import _below
+from sfumato.algorithms.anatomize.kernel import _below
 from sfumato.core.arrays import Codes, Counts, Words
 from sfumato.core.compiled import inner, kernel
 

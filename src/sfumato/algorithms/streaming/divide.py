@@ -36,8 +36,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms._anatomize_kernel import deal
 from sfumato.algorithms.anatomize import require_discrete
+from sfumato.algorithms.anatomize.kernel import deal
 from sfumato.algorithms.base import Stages, silent
 from sfumato.algorithms.streaming._kernel import next_groups, spread
 from sfumato.algorithms.streaming.census import (

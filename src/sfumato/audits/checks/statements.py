@@ -14,13 +14,13 @@ from typing import Any
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import OWN, Partitioner, describe
-from sfumato.algorithms.branches import BranchMondrian
-from sfumato.algorithms.full_domain import FullDomain
+from sfumato.algorithms.intervals import SingleDimensional
 from sfumato.algorithms.join.methods import Direct, Refinement
-from sfumato.algorithms.local_recoding import LocalRecoding
 from sfumato.algorithms.mondrian import Mondrian
-from sfumato.algorithms.single_dimensional import SingleDimensional
-from sfumato.algorithms.subtree import Sibling, Subtree
+from sfumato.algorithms.mondrian.branches import BranchMondrian
+from sfumato.algorithms.recoding.full_domain import FullDomain
+from sfumato.algorithms.recoding.local import LocalRecoding
+from sfumato.algorithms.recoding.subtree import Sibling, Subtree
 from sfumato.algorithms.topdown import TopDown
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Role

@@ -1,0 +1,172 @@
+"""Mondrian: greedy multidimensional partitioning.
+
+LeFevre, DeWitt, Ramakrishnan: "Multidimensional k-anonymity", TR 1521, 2005 (Figure 7).
+
+    Anonymize(region):
+      1. no allowable cut: the region is a group
+      2. choose_dimension: the widest normalized range first (or dimensions in turn)
+      3. find_median of the region's frequency set along it
+      4. left half: values <= median, right half: the rest; Anonymize both
+
+A cut is allowable when both halves satisfy the model. Where the paper is silent or slips:
+
+- When many rows tie at the median, "<= median" may fail where "< median" succeeds; both are tried,
+  else a region could stay larger than 2d(k-1)+m rows (Theorem 2).
+- A dimension without an allowable median cut gives way to the next one. With ``cuts="all"`` (the
+  default) every cut along it is tried before that; models such as l-diversity need it, while under
+  k-anonymity the two median cuts are as good as all.
+- Unordered categories are cut into two sets of values, as even as whole values allow: the most
+  frequent ones against the rest. Their width is the share of the domain's values that occur.
+- Relaxed (section 3): rows that tie at the median are dealt out so that the halves are even; under
+  k-anonymity every group then has k to 2k-1 rows. Which of the tied rows go where is random.
+
+With a ``workload`` a region is cut where that serves the queries most (workload_cuts.py), and as
+above once no allowable cut serves any. What nobody asks for is cut last, and other questions are
+then answered less well, so a workload should hold all that is going to be asked.
+
+Cost: O(v log v) for v different vectors, after one pass that finds them; d dimensions multiply it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sfumato.algorithms.base import Progress
+from sfumato.algorithms.coarsen import coarsened
+from sfumato.algorithms.mondrian.kernel import Aim, Axes, Cloud, cut_all, new_desk
+from sfumato.algorithms.mondrian.plain import cut_all_plain
+from sfumato.algorithms.mondrian.workload import asked_of, require_workload
+from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_tray
+from sfumato.algorithms.points import Points
+from sfumato.core.arrays import Codes, Counts
+from sfumato.core.compiled import announce, watch
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.query import Query
+from sfumato.core.randomness import Randomness
+from sfumato.errors import ParameterError
+from sfumato.models._rules import SIZE
+from sfumato.models.requirements import (
+    CompiledRules,
+    Requirement,
+    compile_rules,
+    require_feasible,
+)
+
+_WATCHED = 200_000  # rows from which a run is long enough to be watched
+
+
+@dataclass(frozen=True, slots=True)
+class Mondrian:
+    """Recursive median cuts; ``relaxed`` may divide rows with equal values.
+
+    Cuts that serve the queries of a ``workload`` come first; ``weights`` say how much each of them
+    matters, 1 by default. A release states only how many queries there were.
+    """
+
+    name: ClassVar[str] = "mondrian"
+    form: ClassVar[str] = "generalized"
+    relaxed: bool = False
+    choose: Literal["widest", "round-robin"] = "widest"
+    cuts: Literal["all", "median"] = "all"
+    workload: Sequence[Query] = field(default=(), repr=False)
+    weights: Sequence[float] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not exist."""
+        if self.choose not in ("widest", "round-robin"):
+            raise ParameterError(
+                f"choose must be 'widest' or 'round-robin', not {self.choose!r}", parameter="choose"
+            )
+        if self.cuts not in ("all", "median"):
+            raise ParameterError(
+                f"cuts must be 'all' or 'median', not {self.cuts!r}", parameter="cuts"
+            )
+        object.__setattr__(self, "workload", tuple(self.workload))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", tuple(map(float, self.weights)))
+        require_workload(self.workload, self.weights)
+
+    def partition(
+        self,
+        table: Microdata,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        progress: Progress | None = None,
+    ) -> Partition:
+        """Divide the table into groups that meet the requirements."""
+        require_feasible(needs, table)
+        coarse = coarsened(table, needs)
+        rules = compile_rules(needs, coarse)
+        offsets = rules.offsets if rules else {}
+        if self.relaxed:
+            order = randomness.permutation(table.n_rows).astype(np.int32)
+            points = Points.every_row(coarse, offsets, order)
+        else:
+            points = Points.distinct(coarse, offsets)
+        axes = _axes(table)
+        asked = None
+        if self.workload:
+            asked = asked_of(self.workload, self.weights, table, points, axes)
+        if rules is None:
+            groups = cut_all_plain(
+                points, axes, coarse, needs, self.relaxed, self.choose, self.cuts, asked
+            )
+        else:
+            groups = self._compiled(points, axes, rules, asked, progress)
+        return Partition.of(groups[points.point_of_row])
+
+    def _compiled(
+        self,
+        points: Points,
+        axes: Axes,
+        rules: CompiledRules,
+        asked: Asked | None,
+        progress: Progress | None,
+    ) -> Codes:
+        """The group of every point, from the kernel."""
+        n_points, n_rows = len(points.weights), len(points.point_of_row)
+        member = np.arange(n_points, dtype=np.int32)
+        cloud = Cloud(
+            points.codes, points.weights, member, points.starts, points.values, points.counts
+        )
+        aim = Aim(
+            rules.rules,
+            rules.whole_counts / n_rows,
+            rules.least,
+            bool((rules.rules[:, 0] != SIZE).any()),
+            self.relaxed,
+            self.choose == "round-robin",
+            self.cuts == "all",
+        )
+        desk = new_desk(n_points, axes.sizes, len(rules.whole_counts))
+        desk.stack[0] = 0, n_points, n_rows, 0
+        desk.totals[0] = rules.whole_counts
+        groups = np.empty(n_points, np.int32)
+
+        def run(control: Counts) -> int:
+            if asked is None:
+                return cut_all(cloud, axes, aim, desk, groups, control)
+            return cut_all_serving(cloud, axes, aim, asked, desk, new_tray(asked), groups, control)
+
+        announce(cut_all if asked is None else cut_all_serving)
+        if n_rows < _WATCHED:
+            run(np.zeros(2, np.int64))
+        else:
+            watch(run, n_rows, progress)
+        return groups
+
+
+def _axes(table: Microdata) -> Axes:
+    """The quasi-identifiers' domains, end to end."""
+    sizes = table.quasi_sizes()
+    return Axes(
+        coordinates=np.concatenate([attribute.coordinates for attribute in table.quasi]),
+        offsets=np.cumsum(sizes) - sizes,
+        sizes=sizes,
+        is_set=np.array([not attribute.ordered for attribute in table.quasi]),
+    )

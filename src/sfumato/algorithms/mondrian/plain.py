@@ -1,0 +1,160 @@
+"""Mondrian's loop without the compiler, for models that exist only in Python.
+
+It makes the same cuts as the kernel (a test holds the two together) and reads like the
+paper's Figure 7; one call of the model per attempted cut makes it slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sfumato.algorithms.mondrian.kernel import Axes
+from sfumato.algorithms.mondrian.workload_kernel import Asked
+from sfumato.algorithms.mondrian.workload_plain import serving_cuts
+from sfumato.algorithms.points import Points
+from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.core.histograms import Histograms
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.models.requirements import Requirement
+
+
+def cut_all_plain(
+    points: Points,
+    axes: Axes,
+    table: Microdata,
+    needs: tuple[Requirement, ...],
+    relaxed: bool,
+    choose: str,
+    cuts: str,
+    asked: Asked | None,
+) -> Codes:
+    """The group of every point."""
+    judge = _Judge(points, table, needs)
+    groups = np.empty(len(points.weights), np.int32)
+    n_groups = 0
+    stack = [(np.arange(len(points.weights), dtype=np.int32), 0)]
+    while stack:
+        region, turn = stack.pop()
+        dimensions = _dimensions(points, axes, region, turn, relaxed, choose)
+        cut = None if asked is None else _serving_cut(points, axes, region, asked, judge)
+        cut = cut or _usual_cut(points, axes, region, dimensions, judge, relaxed, cuts)
+        if cut is None:
+            groups[region] = n_groups
+            n_groups += 1
+        else:
+            axis, left, right = cut
+            next_turn = (axis + 1) % len(axes.sizes)
+            stack += [(right, next_turn), (left, next_turn)]
+    return groups
+
+
+class _Judge:
+    """Asks the models about two halves at a time."""
+
+    def __init__(self, points: Points, table: Microdata, needs: tuple[Requirement, ...]) -> None:
+        self.table = table
+        self.needs = needs
+        order = np.argsort(points.point_of_row, kind="stable")
+        ends = np.cumsum(points.weights)
+        self.rows = np.split(order, ends[:-1])
+        self.everyone = Partition.of(np.zeros(table.n_rows, np.int32))
+        self.whole = [need.histograms(table, self.everyone).whole for need in needs]
+
+    def passes(self, left: Codes, right: Codes) -> bool:
+        """Whether both halves, given as points, are safe."""
+        if not len(left) or not len(right):
+            return False
+        rows = [np.concatenate([self.rows[point] for point in half]) for half in (left, right)]
+        return all(
+            bool(need.model.passes(self._histograms(need, rows, whole)).all())
+            for need, whole in zip(self.needs, self.whole, strict=True)
+        )
+
+    def _histograms(self, need: Requirement, rows: list[Codes], whole: Counts) -> Histograms:
+        if need.attribute is None:
+            return Histograms.of_sizes(np.array([len(half) for half in rows], np.int64))
+        codes = self.table.codes[need.attribute]
+        matrix = np.stack([np.bincount(codes[half], minlength=len(whole)) for half in rows])
+        return Histograms.of_matrix(self.table.attributes[need.attribute], matrix, whole)
+
+
+def _dimensions(
+    points: Points, axes: Axes, region: Codes, turn: int, relaxed: bool, choose: str
+) -> list[int]:
+    """Dimensions worth cutting, in the order to try them."""
+    d = len(axes.sizes)
+    tried = [(turn + step) % d for step in range(d)]
+    if choose == "widest":
+        tried = sorted(range(d), key=lambda axis: -_width(points, axes, region, axis))
+    return [axis for axis in tried if relaxed or np.ptp(points.codes[region, axis]) > 0]
+
+
+def _width(points: Points, axes: Axes, region: Codes, axis: int) -> float:
+    codes = points.codes[region, axis]
+    if axes.is_set[axis]:
+        distinct = len(np.unique(codes))
+        return distinct / axes.sizes[axis] if distinct > 1 else 0.0
+    at = axes.coordinates[axes.offsets[axis] :]
+    return float(at[codes.max()] - at[codes.min()])
+
+
+def _serving_cut(
+    points: Points, axes: Axes, region: Codes, asked: Asked, judge: _Judge
+) -> tuple[int, Codes, Codes] | None:
+    """The allowable cut that serves a workload most."""
+    for axis, left in serving_cuts(points, axes, region, asked):
+        if judge.passes(region[left], region[~left]):
+            return axis, region[left], region[~left]
+    return None
+
+
+def _usual_cut(
+    points: Points,
+    axes: Axes,
+    region: Codes,
+    dimensions: list[int],
+    judge: _Judge,
+    relaxed: bool,
+    cuts: str,
+) -> tuple[int, Codes, Codes] | None:
+    """The first allowable cut along the first dimension that has one."""
+    for axis in dimensions:
+        for left in _candidates(points, axes, region, axis, relaxed, cuts):
+            if judge.passes(region[left], region[~left]):
+                return axis, region[left], region[~left]
+    return None
+
+
+def _candidates(
+    points: Points, axes: Axes, region: Codes, axis: int, relaxed: bool, cuts: str
+) -> Iterator[Flags]:
+    """Cuts along a dimension as masks of the left half, in the order to try them."""
+    codes, weights = points.codes[region, axis], points.weights[region]
+    values, inverse = np.unique(codes, return_inverse=True)
+    amounts = np.bincount(inverse, weights=weights).astype(np.int64)
+    if axes.is_set[axis]:
+        order = np.lexsort((values, -amounts))
+        amounts = amounts[order]
+        inverse = np.argsort(order)[inverse]
+    upto = np.cumsum(amounts)
+    load = int(upto[-1])
+    median = int(np.searchsorted(2 * upto, load))
+    if relaxed:
+        quota = (load + 1) // 2 - (upto[median] - amounts[median])
+        ties = np.flatnonzero(inverse == median)[:quota]
+        left = inverse < median
+        left[ties] = True
+        yield left
+    medians = [median, median - 1]
+    if axes.is_set[axis] and load - 2 * (upto[median] - amounts[median]) < 2 * upto[median] - load:
+        medians.reverse()
+    for cut in medians:
+        yield inverse <= cut
+    if cuts == "all":
+        even = np.argsort(np.abs(2 * upto[:-1] - load), kind="stable")
+        for cut in even:
+            if cut not in medians:
+                yield inverse <= cut

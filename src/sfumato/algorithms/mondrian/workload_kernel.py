@@ -1,0 +1,350 @@
+"""The compiled loop of Mondrian for a workload; workload_cuts.py says which cuts serve it.
+
+Along an axis a *line* of cells is looked at: all cells from the first to the last one of an ordered
+attribute, or the cells present of a set: first those that the most important query wants, and among
+equals those that the next one wants, and so on. A cut is made after a cell of the line. For every
+query two places decide which cuts serve it: where the line first changes between wanted and not
+wanted, and where it last does. So one pass over the queries and one over the line score all cuts of
+an axis.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.algorithms.mondrian.kernel import (
+    STACK,
+    Aim,
+    Axes,
+    Cloud,
+    Desk,
+    cut_axis,
+    halves_pass,
+    move,
+    put_halves,
+    rank_axes,
+    settle,
+)
+from sfumato.core.arrays import Codes, Counts, Flags, Whole
+from sfumato.core.compiled import inner, kernel
+
+
+class Asked(NamedTuple):
+    """A workload in cells, runs or sets of codes which no query tells apart.
+
+    The cells of all axes are numbered in one row: ``cells`` has the cell of every code (a code's
+    place as in Axes), ``axis_of`` the axis of every cell. ``wanted[q, cell]`` and ``asks[q, j]``
+    say which cells query q wants and on which axes it has a condition. ``weights``, the largest
+    first, are what it is worth that a query is not in doubt about a row; whole numbers, so that no
+    sum depends on its order.
+    """
+
+    cells: Codes
+    axis_of: Codes
+    wanted: Flags
+    asks: Flags
+    weights: Counts
+
+
+class Tray(NamedTuple):
+    """Working space beside the desk.
+
+    By place on the stack: ``open`` (queries that may be in doubt about a segment) and ``n_open``.
+    By cell: ``amounts`` (rows), ``places`` (on the line), ``gains`` (of the cut behind it). By
+    axis: ``ends`` (first and last cell). By query: ``across`` (axes). By place on the line:
+    ``line`` (cells), ``left``, ``right`` (weights of the queries that such a half serves).
+    """
+
+    open: Codes
+    n_open: Counts
+    amounts: Counts
+    places: Counts
+    gains: Counts
+    ends: Counts
+    across: Counts
+    line: Counts
+    left: Counts
+    right: Counts
+
+
+def new_tray(asked: Asked) -> Tray:
+    """A tray on which every query is open for the first segment."""
+    n_queries, n_cells = asked.wanted.shape
+    tray = Tray(
+        open=np.zeros((STACK, n_queries), np.int32),
+        n_open=np.zeros(STACK, np.int64),
+        amounts=np.zeros(n_cells, np.int64),
+        places=np.zeros(n_cells, np.int64),
+        gains=np.zeros(n_cells, np.int64),
+        ends=np.zeros((asked.asks.shape[1], 2), np.int64),
+        across=np.zeros(n_queries, np.int64),
+        line=np.zeros(n_cells, np.int64),
+        left=np.zeros(n_cells + 2, np.int64),
+        right=np.zeros(n_cells + 2, np.int64),
+    )
+    tray.open[0] = np.arange(n_queries)
+    tray.n_open[0] = n_queries
+    return tray
+
+
+@kernel
+def cut_all_serving(
+    cloud: Cloud,
+    axes: Axes,
+    aim: Aim,
+    asked: Asked,
+    desk: Desk,
+    tray: Tray,
+    groups: Codes,
+    control: Counts,
+) -> int:
+    """As ``cut_all``, but a cut that serves the workload comes before the usual one."""
+    n_groups = 0
+    depth = 1
+    while depth > 0 and control[1] == 0:
+        depth -= 1
+        low, high, load = desk.stack[depth, 0], desk.stack[depth, 1], desk.stack[depth, 2]
+        middle, left_load, axis = _serving_cut(cloud, axes, aim, asked, depth, desk, tray)
+        if middle < 0:
+            middle, left_load, axis = _usual_cut(cloud, axes, aim, depth, desk)
+        if middle < 0:
+            settle(cloud.member, low, high, n_groups, groups)
+            n_groups += 1
+            control[0] += load
+        else:
+            put_halves(cloud, middle, left_load, axis, depth, desk)
+            tray.n_open[depth + 1] = tray.n_open[depth]
+            for t in range(tray.n_open[depth]):
+                tray.open[depth + 1, t] = tray.open[depth, t]
+            depth += 2
+    return n_groups
+
+
+@kernel
+def rows_wanted(codes: Codes, weights: Counts, offsets: Counts, asked: Asked) -> Counts:
+    """How many rows satisfy each query, as far as it asks for quasi-identifiers."""
+    found = np.zeros(asked.weights.size, np.int64)
+    for q in range(found.size):
+        for i in range(weights.size):
+            wants = True
+            for j in range(offsets.size):
+                if asked.asks[q, j] and not asked.wanted[q, asked.cells[offsets[j] + codes[i, j]]]:
+                    wants = False
+                    break
+            if wants:
+                found[q] += weights[i]
+    return found
+
+
+@inner
+def _usual_cut(
+    cloud: Cloud, axes: Axes, aim: Aim, depth: int, desk: Desk
+) -> tuple[Whole, Whole, Whole]:
+    """Where the right half starts, the left half's load, and the axis; -1: no cut is safe.
+
+    In ``cut_all`` these lines stand in the loop itself: a call would make it slower by a fifth.
+    """
+    low, high = desk.stack[depth, 0], desk.stack[depth, 1]
+    load, turn = desk.stack[depth, 2], desk.stack[depth, 3]
+    if load >= 2 * aim.least:
+        for t in range(rank_axes(cloud, axes, aim, low, high, turn, desk)):
+            j = desk.order[t]
+            middle, left_load = cut_axis(
+                cloud, axes.is_set[j], j, aim, low, high, load, desk.totals[depth], desk
+            )
+            if middle >= 0:
+                return middle, left_load, j
+    return np.int64(-1), np.int64(0), np.int64(-1)
+
+
+@inner
+def _serving_cut(
+    cloud: Cloud, axes: Axes, aim: Aim, asked: Asked, depth: int, desk: Desk, tray: Tray
+) -> tuple[Whole, Whole, Whole]:
+    """The safe cut that serves the workload most, told as by ``_usual_cut``; -1: none serves."""
+    low, high, load = desk.stack[depth, 0], desk.stack[depth, 1], desk.stack[depth, 2]
+    if load < 2 * aim.least or tray.n_open[depth] == 0:
+        return np.int64(-1), np.int64(0), np.int64(-1)
+    _count_cells(cloud, axes, asked, low, high, tray)
+    _close_settled(axes, asked, depth, tray)
+    for cell in range(tray.gains.size):
+        tray.gains[cell] = 0
+    for j in range(axes.sizes.size):
+        if tray.ends[j, 0] < tray.ends[j, 1]:
+            n_line = _lay_line(axes.is_set[j], j, asked, depth, tray)
+            _score_cuts(j, aim, asked, load, depth, n_line, tray)
+    while True:
+        best = np.argmax(tray.gains)
+        if tray.gains[best] == 0:
+            return np.int64(-1), np.int64(0), np.int64(-1)
+        axis = np.int64(asked.axis_of[best])
+        left_load = _rank_by_side(cloud, axes, asked, axis, best, low, high, desk.ranks, tray)
+        middle = move(cloud, axis, low, high, np.int64(0), np.int64(0), desk.ranks)
+        if not aim.sensitive or halves_pass(
+            cloud, aim, low, middle, high, left_load, load, desk.totals[depth], desk
+        ):
+            return middle, left_load, axis
+        tray.gains[best] = 0
+
+
+@inner
+def _count_cells(
+    cloud: Cloud, axes: Axes, asked: Asked, low: Whole, high: Whole, tray: Tray
+) -> None:
+    """Rows per cell, and the first and the last cell of each axis."""
+    amounts, ends = tray.amounts, tray.ends
+    for cell in range(amounts.size):
+        amounts[cell] = 0
+    for j in range(axes.sizes.size):
+        ends[j, 0] = amounts.size
+        ends[j, 1] = -1
+    for i in range(low, high):
+        for j in range(axes.sizes.size):
+            cell = asked.cells[axes.offsets[j] + cloud.codes[i, j]]
+            amounts[cell] += cloud.weights[i]
+            ends[j, 0] = min(ends[j, 0], cell)
+            ends[j, 1] = max(ends[j, 1], cell)
+
+
+@inner
+def _close_settled(axes: Axes, asked: Asked, depth: int, tray: Tray) -> None:
+    """Keep the queries that want part of the segment's box; count the axes they cut across."""
+    kept = 0
+    for t in range(tray.n_open[depth]):
+        q = tray.open[depth, t]
+        across = 0
+        for j in range(axes.sizes.size):
+            if asked.asks[q, j]:
+                some, all_ = _wants(q, axes.is_set[j], j, asked, tray)
+                if not some:
+                    across = 0
+                    break
+                if not all_:
+                    across += 1
+        if across > 0:
+            tray.across[q] = across
+            tray.open[depth, kept] = q
+            kept += 1
+    tray.n_open[depth] = kept
+
+
+@inner
+def _wants(q: int, is_set: bool, j: int, asked: Asked, tray: Tray) -> tuple[bool, bool]:
+    """Whether a query wants some, and all, of what the segment's box has along an axis."""
+    some, all_ = False, True
+    for cell in range(tray.ends[j, 0], tray.ends[j, 1] + 1):
+        if is_set and tray.amounts[cell] == 0:
+            continue
+        if asked.wanted[q, cell]:
+            some = True
+        else:
+            all_ = False
+        if some and not all_:
+            break
+    return some, all_
+
+
+@inner
+def _lay_line(is_set: bool, j: int, asked: Asked, depth: int, tray: Tray) -> int:
+    """Lay the line of an axis and note the cells' places on it; how long it is."""
+    n_line = 0
+    for cell in range(tray.ends[j, 0], tray.ends[j, 1] + 1):
+        at = n_line
+        if is_set:
+            if tray.amounts[cell] == 0:
+                continue
+            while at > 0 and _comes_first(cell, tray.line[at - 1], j, asked, depth, tray):
+                tray.line[at] = tray.line[at - 1]
+                at -= 1
+        tray.line[at] = cell
+        n_line += 1
+    for at in range(n_line):
+        tray.places[tray.line[at]] = at
+    return n_line
+
+
+@inner
+def _comes_first(cell: Whole, other: Whole, j: int, asked: Asked, depth: int, tray: Tray) -> bool:
+    """Whether the first query that tells two cells of a set apart wants the one."""
+    for t in range(tray.n_open[depth]):
+        q = tray.open[depth, t]
+        if asked.asks[q, j] and asked.wanted[q, cell] != asked.wanted[q, other]:
+            return bool(asked.wanted[q, cell])
+    return False
+
+
+@inner
+def _score_cuts(
+    j: int, aim: Aim, asked: Asked, load: Whole, depth: int, n_line: int, tray: Tray
+) -> None:
+    """The gain of every cut along a line: rows no longer in doubt, times the queries' weights."""
+    line, left, right = tray.line, tray.left, tray.right
+    for at in range(n_line + 1):
+        left[at] = 0
+        right[at] = 0
+    for t in range(tray.n_open[depth]):
+        q = tray.open[depth, t]
+        if asked.asks[q, j]:
+            _add_served(asked.wanted[q], asked.weights[q], tray.across[q] == 1, n_line, tray)
+    for at in range(n_line):
+        left[n_line - 1 - at] += left[n_line - at]
+        right[at + 1] += right[at]
+    upto = np.int64(0)
+    last = -1
+    for at in range(n_line):
+        amount = tray.amounts[line[at]]
+        if amount == 0:
+            continue
+        if last >= 0 and upto >= aim.least and load - upto >= aim.least:
+            tray.gains[line[last]] = upto * left[last + 1] + (load - upto) * right[at]
+        upto += amount
+        last = at
+
+
+@inner
+def _add_served(wanted: Flags, weight: Whole, alone: bool, n_line: int, tray: Tray) -> None:
+    """Note which halves serve a query: they lie outside of it or, where no other axis is cut
+    across, inside.
+
+    A left half does if it ends before the line first changes, a right half if it starts behind the
+    last change.
+    """
+    line = tray.line
+    first, last = wanted[line[0]], wanted[line[n_line - 1]]
+    change = 1
+    while change < n_line and wanted[line[change]] == first:
+        change += 1
+    if change == n_line:
+        return
+    if alone or not first:
+        tray.left[change] += weight
+    if alone or not last:
+        change = n_line - 1
+        while wanted[line[change - 1]] == last:
+            change -= 1
+        tray.right[change] += weight
+
+
+@inner
+def _rank_by_side(
+    cloud: Cloud,
+    axes: Axes,
+    asked: Asked,
+    axis: Whole,
+    cut: Whole,
+    low: Whole,
+    high: Whole,
+    ranks: Codes,
+    tray: Tray,
+) -> Whole:
+    """Rank 0 for the codes left of a cut, 1 for the others; the load of the left half."""
+    left = np.int64(0)
+    for i in range(low, high):
+        code = cloud.codes[i, axis]
+        cell = asked.cells[axes.offsets[axis] + code]
+        ranks[code] = tray.places[cell] > tray.places[cut]
+        if ranks[code] == 0:
+            left += cloud.weights[i]
+    return left

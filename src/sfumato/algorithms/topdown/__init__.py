@@ -1,0 +1,144 @@
+"""TopDown: two-seed recursive clustering, then merging.
+
+Xu, Wang, Pei, Wang, Shi, Fu: "Utility-based anonymization using local recoding", KDD 2006; as the
+k-join-anonymity paper (TKDE, section 2.2) describes it:
+
+    1. seeds: two rows whose common box is large: the one farthest from a random row, then the one
+       farthest from that, ``rounds`` times
+    2. every other row, in random order, goes to the seed's side whose NCP grows least
+    3. the same for both sides, until a group has at most k rows
+    4. a group of fewer than k rows takes rows from one that can spare them or is merged with its
+       neighbour, whichever costs less NCP; the smallest such group is next, until there are none
+
+NCP of a group is its rows times the penalty of its box (space.py), as the k-join paper
+counts it. Step 2 by the growth of the box alone, as it can be read, does not work: the side that is
+larger by chance then takes in nearly everything and single rows are split off one by one. Where the
+papers are silent:
+
+- Equal rows stay together, so a vector of k rows or more can be a group of its own.
+- Under other models k is the fewest rows that a passing group can have, 1 for a user's own. Step 4
+  merges whatever does not pass, and rows are taken only where both groups pass afterwards. Built-in
+  models are kept when groups are merged; for any other the whole table is the last resort.
+- The neighbour to merge with is the cheapest of all groups, exactly (search.py). The donor
+  of rows is the cheapest to merge with among those that can spare them, and not one much farther
+  away than that neighbour; what it gives are its points nearest to the taker's box.
+
+A group has k rows or more and no upper bound: several small groups may find the same neighbour the
+cheapest. A demanding model (l-diversity close to what the table bears, a small t) lets groups that
+do not pass swallow one another; Mondrian, which only makes cuts that pass, loses less there, and
+also on many evenly filled dimensions, where there is nothing to cluster.
+
+Cost: O(v) per level of the splits for v different vectors, mostly about log2(v) levels; then a
+search per group that does not pass. It looks at few groups where groups lie apart, and
+at more and more of them, in the end at all, on many evenly filled dimensions: some nanoseconds for
+each, but as many searches as groups. Of neighbours that cost the same the one met first is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.algorithms.base import Progress, unheard
+from sfumato.algorithms.coarsen import coarsened
+from sfumato.algorithms.goal import Goal, goal_of
+from sfumato.algorithms.points import Points
+from sfumato.algorithms.topdown.index import Index, fill_index, new_index
+from sfumato.algorithms.topdown.merge import label_groups, merge_all, new_tray
+from sfumato.algorithms.topdown.plain import merge_all_plain
+from sfumato.algorithms.topdown.space import Cloud, Sets, cloud_of, sets_of
+from sfumato.algorithms.topdown.split import new_table, new_tree, split_all
+from sfumato.algorithms.topdown.taking import new_plan
+from sfumato.core.arrays import Counts
+from sfumato.core.compiled import announce, watch
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.errors import ParameterError
+from sfumato.models.requirements import Requirement, compile_rules, require_feasible
+
+_WATCHED = 200_000  # rows from which a run is long enough to be watched
+
+
+@dataclass(frozen=True, slots=True)
+class TopDown:
+    """Clusters around two far seeds, split again and again; small groups are merged.
+
+    More ``rounds`` look longer for seeds that are far apart; three are hardly ever improved on.
+    """
+
+    name: ClassVar[str] = "topdown"
+    form: ClassVar[str] = "generalized"
+    rounds: int = 3
+
+    def __post_init__(self) -> None:
+        """Refuse to look for nothing."""
+        if self.rounds < 1:
+            raise ParameterError(f"rounds must be 1 or more, not {self.rounds}", parameter="rounds")
+
+    def partition(
+        self,
+        table: Microdata,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        progress: Progress | None = None,
+    ) -> Partition:
+        """Divide the table into groups that meet the requirements."""
+        require_feasible(needs, table)
+        coarse = coarsened(table, needs)
+        rules = compile_rules(needs, coarse)
+        points = Points.distinct(coarse, rules.offsets if rules else {})
+        order = randomness.permutation(len(points.weights)).astype(np.int32)
+        cloud, sets = cloud_of(coarse, points, order), sets_of(coarse)
+        index = split_cloud(cloud, sets, rules.least if rules else 1, self.rounds, progress)
+        if rules is None:
+            merge_all_plain(points, cloud, sets, index, coarse, needs)
+        else:
+            merge(cloud, sets, goal_of(rules, table.n_rows), index, progress)
+        groups = np.empty(len(points.weights), np.int32)
+        label_groups(index, cloud, groups)
+        return Partition.of(groups[points.point_of_row])
+
+
+def split_cloud(
+    cloud: Cloud, sets: Sets, least: int, rounds: int, progress: Progress | None = None
+) -> Index:
+    """Steps 1 to 3: groups of at most ``least`` rows, or of one point."""
+    n_rows = int(cloud.weights.sum())
+    tree, room = new_tree(len(cloud.weights), n_rows), new_table(cloud, sets)
+
+    def run(control: Counts) -> int:
+        return split_all(cloud, sets, least, rounds, tree, room, control)
+
+    announce(split_all)
+    n_nodes = _watched(run, n_rows, n_rows, progress, 0.0)
+    index = new_index(tree, n_nodes, cloud, sets)
+    fill_index(index, tree, cloud, sets)
+    return index
+
+
+def merge(
+    cloud: Cloud, sets: Sets, goal: Goal, index: Index, progress: Progress | None = None
+) -> None:
+    """Step 4, from the kernel."""
+    n_nodes = len(index.heads)
+    plan, tray = new_plan(len(cloud.weights)), new_tray(n_nodes, len(goal.whole))
+
+    def run(control: Counts) -> int:
+        return merge_all(cloud, sets, goal, index, plan, tray, control)
+
+    announce(merge_all)
+    _watched(run, n_nodes, int(cloud.weights.sum()), progress, 0.5)
+
+
+def _watched(
+    run: Callable[[Counts], int], total: int, n_rows: int, progress: Progress | None, done: float
+) -> int:
+    """Run one of the two halves; its share of the whole starts at ``done``."""
+    if n_rows < _WATCHED:
+        return run(np.zeros(2, np.int64))
+    told = progress or unheard
+    return watch(run, total, lambda share: told(done + share / 2))
