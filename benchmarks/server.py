@@ -32,7 +32,7 @@ import sfumato as sf
 from benchmarks.measure import Line
 from benchmarks.statdb import QUASI, ROWS, SALARY, M, salaries
 from sfumato.queries.binding import bind
-from sfumato.statdb.ledger import Ledger
+from sfumato.statdb.access.ledger import Ledger
 
 REQUESTS = 4_000
 TURNS = 3

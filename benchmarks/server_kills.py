@@ -33,7 +33,7 @@ import pyarrow as pa
 
 import sfumato as sf
 from benchmarks.measure import Line
-from sfumato.statdb.ledger import Ledger
+from sfumato.statdb.access.ledger import Ledger
 
 CLIENTS = 8
 QUESTIONS = 300

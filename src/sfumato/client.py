@@ -29,7 +29,7 @@ import pyarrow as pa
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.query import COUNT, ENDINGS, Query
 from sfumato.errors import ParameterError, QueryRefused, RemoteError, SfumatoWarning
-from sfumato.queries.query_json import to_line
+from sfumato.queries.json import to_line
 from sfumato.queries.sql import parse_condition
 
 Question: TypeAlias = dict[str, Any]

@@ -18,9 +18,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import main
-from sfumato.statdb.ledger import FILE, Ledger
-from sfumato.statdb.log_records import Entry
-from sfumato.statdb.tokens import Tokens
+from sfumato.statdb.access.ledger import FILE, Ledger
+from sfumato.statdb.access.ledger_records import Entry
+from sfumato.statdb.access.tokens import Tokens
 from tests.support.waiting import PATIENCE
 
 ROWS = "age,sex,disease\n" + "".join(

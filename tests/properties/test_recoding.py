@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.algorithms.recoding import full_domain
-from sfumato.algorithms.recoding import large_lattice as _large_lattice
+from sfumato.algorithms.recoding import full_domain, large_lattice
 from sfumato.algorithms.recoding.full_domain import FullDomain, Solution
 from sfumato.algorithms.recoding.judge import Cost
 from sfumato.algorithms.recoding.subtree import Sibling, Subtree
@@ -136,7 +135,7 @@ def test_a_large_lattice_gives_a_vector_and_a_bound(
         algorithm = FullDomain(suppress=suppress, cost=cost)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(full_domain, "_SEARCHED", 1)
-            patch.setattr(_large_lattice, "_BLOCK", 6)
+            patch.setattr(large_lattice, "_BLOCK", 6)
             found = algorithm.solve(table, needs)
         costs = dict(exhaustive(table, needs, suppress, cost))
         best = min(costs.values())

@@ -16,7 +16,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible
 from sfumato.statdb import Engine
 from sfumato.statdb.engine import Framework
-from sfumato.statdb.first_version import First, plan
+from sfumato.statdb.layout.signatures import First, plan
 from tests.support.releases import rows_of
 from tests.support.tables import microdata
 

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.core.query import Aggregate, Function, Query
 from sfumato.statdb import Engine
 from sfumato.statdb.engine import Framework
-from sfumato.statdb.index import EVERYBODY
+from sfumato.statdb.layout.index import EVERYBODY
 from tests.properties.test_statdb import decompositions, holds, questions
 from tests.support.releases import rows_of
 from tests.support.tables import microdata

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.statdb.arrivals import alike
+from sfumato.statdb.updates.rows import alike
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False, width=64).filter(

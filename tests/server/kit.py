@@ -21,9 +21,9 @@ from sfumato.server.app import App
 from sfumato.server.limits import Limits
 from sfumato.server.logs import Log
 from sfumato.server.serving import create_app
-from sfumato.statdb.ledger import Ledger
-from sfumato.statdb.log_records import Record
-from sfumato.statdb.tokens import Role, Tokens
+from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.ledger_records import Record
+from sfumato.statdb.access.tokens import Role, Tokens
 from tests.support.waiting import PATIENCE
 
 with warnings.catch_warnings():

@@ -13,7 +13,7 @@ import pytest
 
 from sfumato.server import access
 from sfumato.server.routes import ROUTES, Route
-from sfumato.statdb.tokens import Role, Tokens
+from sfumato.statdb.access.tokens import Role, Tokens
 from tests.server.kit import COUNT, FLU, ROLES, Kit, bearer, copied, require_error, running, secret
 
 # the table again, written down by hand: what access.py says is held against it

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pytest
 
 import sfumato as sf
-from sfumato.statdb.log_checks import check_log
+from sfumato.statdb.access.ledger_checks import check_log
 from tests.server.kit import COUNT, FLU, GENEROUS, Kit, copied, require_error, running
 
 GROUPED = "SELECT sex, COUNT(*) FROM t WHERE disease = 'flu' GROUP BY sex"
@@ -226,7 +226,7 @@ def test_every_question_is_in_the_ledger_as_it_was_answered(
 def test_an_answer_leaves_after_its_record_is_on_disk(
     folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sfumato.server.exchange import Reply
+    from sfumato.server.http import Reply
 
     seen: list[tuple[str, bool]] = []
     send = Reply.send

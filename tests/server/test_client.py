@@ -184,7 +184,7 @@ def test_nobody_there() -> None:
 
 
 def test_tokens(serve: Any, folder_of_wages: Path, tmp_path: Path) -> None:
-    from sfumato.statdb.tokens import Tokens
+    from sfumato.statdb.access.tokens import Tokens
 
     folder = tmp_path / "guarded.statdb"
     shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))

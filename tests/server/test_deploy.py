@@ -92,7 +92,7 @@ def behind_nginx(
     serve: Any, folder_of_wages: Path, tmp_path: Path, certificate: tuple[Path, Path]
 ) -> Iterator[tuple[str, str, Path]]:
     """An address with TLS, a token, and nginx's log."""
-    from sfumato.statdb.tokens import Tokens
+    from sfumato.statdb.access.tokens import Tokens
 
     folder = tmp_path / "wages.statdb"
     shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from sfumato.server.exchange import Call
-from sfumato.server.openapi import OPERATIONS, described
+from sfumato.server.api.openapi import OPERATIONS, described
+from sfumato.server.http import Call
 from sfumato.server.routes import ROUTES
 from tests.server.kit import GENEROUS, bearer, copied, running, secret
 

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 import sfumato as sf
 from sfumato.client import connect
-from sfumato.queries.query_json import from_line
+from sfumato.queries.json import from_line
 from tests.support.waiting import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -474,7 +474,7 @@ def test_markup_in_a_question_stays_text(visit: Open, address: str) -> None:
 def test_a_token_is_asked_for_and_kept_in_the_tab(
     visit: Open, serve: Any, folder_of_wages: Path, tmp_path: Path
 ) -> None:
-    from sfumato.statdb.tokens import Tokens
+    from sfumato.statdb.access.tokens import Tokens
 
     folder = tmp_path / "guarded.statdb"
     shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))

@@ -17,12 +17,12 @@ from sfumato.core.predicates import Either, Missing, OneOf, between
 from sfumato.core.query import Query
 from sfumato.server.caching import Cache
 from sfumato.server.errors import ApiError
-from sfumato.server.ledgering import Ledgering
+from sfumato.server.ledger_writer import Ledgering
 from sfumato.server.logs import Log
-from sfumato.server.wording import long_guarantee, sentence
+from sfumato.server.sentences import long_guarantee, sentence
+from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.ledger_records import Entry
 from sfumato.statdb.engine import Framework
-from sfumato.statdb.ledger import Ledger
-from sfumato.statdb.log_records import Entry
 from tests.server.conftest import wages
 from tests.server.kit import copied, records
 from tests.support.seeds import long_seed

@@ -22,7 +22,7 @@ from benchmarks import server_kills
 from sfumato.cli.main import cli
 from sfumato.errors import MissingExtra, ParameterError, StoreError
 from sfumato.server import serving
-from sfumato.statdb.log_checks import check_log
+from sfumato.statdb.access.ledger_checks import check_log
 from tests.server.kit import (
     COUNT,
     FLU,
@@ -208,9 +208,9 @@ def test_no_question_waits_for_the_compiler(folder_of_wages: Path, tmp_path: Pat
     code = (
         "import sys\n"
         "from sfumato.server.databases import open_all\n"
-        "from sfumato.statdb import _count_kernel, _tally_kernel\n"
+        "from sfumato.statdb.count import kernel, tally_kernel\n"
         "(served,) = open_all(sys.argv[1:]).values()\n"
-        "found = [*vars(_count_kernel).values(), *vars(_tally_kernel).values()]\n"
+        "found = [*vars(kernel).values(), *vars(tally_kernel).values()]\n"
         "kernels = [one for one in found if hasattr(one, 'signatures')]\n"
         "def made(): return sum(len(one.signatures) for one in kernels)\n"
         "before = made()\n"

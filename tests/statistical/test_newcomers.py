@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
-from sfumato.statdb.arrivals import no_rows
-from sfumato.statdb.counterfeits import drawn_lists
 from sfumato.statdb.engine import Engine
-from sfumato.statdb.newcomers import lacking
 from sfumato.statdb.updates import updated
+from sfumato.statdb.updates.counterfeits import drawn_lists
+from sfumato.statdb.updates.newcomers import lacking
+from sfumato.statdb.updates.rows import no_rows
 
 M, CASES, ROWS, VALUES = 10, 2_000, 600, 24
 LIMIT = 1.15 / M

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.answers.choices import Choices
+from sfumato.answers.value_bounds import Choices
 from sfumato.core.answer import Answer
 from sfumato.core.exact import Exact, double_above, double_below, nearest
 from sfumato.core.moments import shown

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers._kernels import tally
 from sfumato.answers.catalogs import catalog_of, encoded_columns
-from sfumato.answers.choices import Choices
+from sfumato.answers.group_bounds import Found, Scope, require_all_there
+from sfumato.answers.kernels import tally
 from sfumato.answers.packing import Where
 from sfumato.answers.rows import KeyCounts, Rows
-from sfumato.answers.scope import Found, Scope, require_all_there
+from sfumato.answers.value_bounds import Choices
 from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.attribute import encode
 from sfumato.core.compiled import announce

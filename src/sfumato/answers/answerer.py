@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sfumato.answers.choices import Choices
+from sfumato.answers.group_bounds import Found
 from sfumato.answers.packing import Where
 from sfumato.answers.rows import KeyCounts
-from sfumato.answers.scope import Found
+from sfumato.answers.value_bounds import Choices
 from sfumato.core.query import Function
 from sfumato.queries.columns import Catalog
 

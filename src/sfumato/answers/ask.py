@@ -14,11 +14,11 @@ from sfumato.answers.aggregates import aggregated, result_type
 from sfumato.answers.anatomized import GroupedTables
 from sfumato.answers.answerer import Answerer
 from sfumato.answers.generalized import Boxed
+from sfumato.answers.group_bounds import Counted
 from sfumato.answers.groups import groups_of
 from sfumato.answers.joined import Joined
 from sfumato.answers.packing import Where
 from sfumato.answers.perturbed import Perturbed
-from sfumato.answers.scope import Counted
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.askable import Askable
 from sfumato.core.microdata import Microdata

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from sfumato.answers.read_sides import declared
+from sfumato.answers.sides.reading import declared
 from sfumato.core.arrays import Ints
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.threads import in_threads

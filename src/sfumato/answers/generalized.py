@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers._kernels import tally
 from sfumato.answers.catalogs import encoded_columns
-from sfumato.answers.choices import Choices
+from sfumato.answers.group_bounds import Found, Scope, require_all_there
+from sfumato.answers.kernels import tally
 from sfumato.answers.means import within_means
 from sfumato.answers.packing import Where
-from sfumato.answers.read_sides import declared, describe, read_sides
 from sfumato.answers.rows import KeyCounts, Rows
-from sfumato.answers.scope import Found, Scope, require_all_there
 from sfumato.answers.sides import Extents, Sides
+from sfumato.answers.sides.reading import declared, describe, read_sides
+from sfumato.answers.value_bounds import Choices
 from sfumato.core.arrays import Codes, Counts, Flags, Floats
 from sfumato.core.compiled import announce
 from sfumato.core.query import Function

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.answers.answerer import Answerer
+from sfumato.answers.group_bounds import Counted
 from sfumato.answers.packing import Where
 from sfumato.answers.rows import KeyCounts
-from sfumato.answers.scope import Counted
 from sfumato.answers.sides import MAX_KEYS
 from sfumato.errors import QueryRefused
 from sfumato.queries.binding import BoundQuery

@@ -17,16 +17,16 @@ from typing import NoReturn
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers._kernels import tally
 from sfumato.answers.catalogs import catalog_of
-from sfumato.answers.choices import Choices
+from sfumato.answers.group_bounds import Found, Scope
 from sfumato.answers.joined_choices import choices_of
 from sfumato.answers.joined_stock import Stock, places_among
+from sfumato.answers.kernels import tally
 from sfumato.answers.packing import Where
-from sfumato.answers.read_sides import describe, read_sides
 from sfumato.answers.rows import KeyCounts, Rows
-from sfumato.answers.scope import Found, Scope
 from sfumato.answers.sides import Extents, Reading, Sides
+from sfumato.answers.sides.reading import describe, read_sides
+from sfumato.answers.value_bounds import Choices
 from sfumato.core.arrays import Codes, Flags
 from sfumato.core.attribute import encode
 from sfumato.core.compiled import announce

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.answers.choices import Choices, Walk, reversed_walk
+from sfumato.answers.group_bounds import Found, Scope
 from sfumato.answers.joined_stock import Stock
-from sfumato.answers.scope import Found, Scope
 from sfumato.answers.sides import Extents, Reading
+from sfumato.answers.value_bounds import Choices, Walk, reversed_walk
 from sfumato.core.arrays import Counts, Flags, Floats
 from sfumato.core.exact import Numbers, order_keys
 

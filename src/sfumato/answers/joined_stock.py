@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers.scope import Scope
+from sfumato.answers.group_bounds import Scope
 from sfumato.answers.sides import Reading
 from sfumato.core.arrays import Codes, Counts, Floats
 from sfumato.errors import DataError

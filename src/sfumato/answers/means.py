@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers.scope import Found
+from sfumato.answers.group_bounds import Found
 from sfumato.answers.sides import Extents
 from sfumato.core.arrays import Counts, Flags, Floats
 from sfumato.core.exact import SAFE, between_doubles

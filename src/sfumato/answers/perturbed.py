@@ -28,12 +28,12 @@ from statistics import NormalDist
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers._kernels import tally
 from sfumato.answers.catalogs import catalog_of, encoded_columns
-from sfumato.answers.choices import Choices
+from sfumato.answers.group_bounds import Found, Scope
+from sfumato.answers.kernels import tally
 from sfumato.answers.packing import Domain, Where
 from sfumato.answers.rows import KeyCounts, Rows
-from sfumato.answers.scope import Found, Scope
+from sfumato.answers.value_bounds import Choices
 from sfumato.core._kernels import number_rows
 from sfumato.core.answer import Likely
 from sfumato.core.arrays import Counts, Flags, Floats, Ints

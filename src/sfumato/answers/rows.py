@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.answers._kernels import mark_cells, tally, tally_by, tally_single
 from sfumato.answers.arrays import Marks
 from sfumato.answers.bits import count_bits, group_bits
-from sfumato.answers.choices import Choices
+from sfumato.answers.group_bounds import Scope
+from sfumato.answers.kernels import mark_cells, tally, tally_by, tally_single
 from sfumato.answers.packing import Domain, Pack, Where, marks_of, packed, place_of
-from sfumato.answers.scope import Scope
+from sfumato.answers.value_bounds import Choices
 from sfumato.core._kernels import rows_by_group
 from sfumato.core.arrays import Codes, Counts, Floats, HalfWords, Ints, Words
 from sfumato.core.attribute import Attribute

@@ -19,10 +19,10 @@ from rich.text import Text
 
 from sfumato.cli import show
 from sfumato.errors import OutputExists
-from sfumato.statdb.ledger import Ledger
-from sfumato.statdb.log_checks import Check, check_log
-from sfumato.statdb.log_records import ENTRY_FIELDS, Record
-from sfumato.statdb.tokens import Role, Tokens
+from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.ledger_checks import Check, check_log
+from sfumato.statdb.access.ledger_records import ENTRY_FIELDS, Record
+from sfumato.statdb.access.tokens import Role, Tokens
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")

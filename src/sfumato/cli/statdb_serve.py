@@ -114,7 +114,7 @@ def _run(app: Any, sock: socket) -> None:
 
 def _get(app: Any, path: str) -> int:
     """Ask without a server, in Datasette's manner; the ledger is written all the same."""
-    from sfumato.server.asking_once import get
+    from sfumato.server.in_process import get
 
     reply = get(app, path)
     click.echo(reply.body, nl=reply.media.startswith("application/json"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sfumato.core.query import Query
 from sfumato.errors import DataError, ParameterError, QueryRefused
-from sfumato.queries.query_json import from_line, to_line
+from sfumato.queries.json import from_line, to_line
 
 # Everything up to a semicolon that stands in no quoted text; a quote that never ends is left alone.
 _STATEMENT = re.compile(r"""(?:[^;'"]+|'[^']*'|"[^"]*"|['"])+""")

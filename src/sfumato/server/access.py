@@ -13,9 +13,9 @@ from typing import get_args
 
 from sfumato.server.databases import Served
 from sfumato.server.errors import ApiError
-from sfumato.server.exchange import Call
 from sfumato.server.headers import is_direct
-from sfumato.statdb.tokens import Role
+from sfumato.server.http import Call
+from sfumato.statdb.access.tokens import Role
 
 _ALL: frozenset[Role] = frozenset(get_args(Role))
 _INSIDERS: frozenset[Role] = frozenset(("auditor", "owner"))

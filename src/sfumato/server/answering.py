@@ -14,10 +14,10 @@ import pyarrow.csv
 from sfumato.core.answer import Answer, Result, plain
 from sfumato.core.query import COUNT
 from sfumato.server.databases import State
-from sfumato.server.exchange import JSON, to_json
+from sfumato.server.http import JSON, to_json
 from sfumato.server.questions import Asked, Question, Rowless, Timed, understood
-from sfumato.server.wording import sentence
-from sfumato.statdb import asking
+from sfumato.server.sentences import sentence
+from sfumato.statdb.count import asking
 
 Form: TypeAlias = Literal["json", "csv", "arrow"]
 MEDIA: Mapping[Form, str] = {

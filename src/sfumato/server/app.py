@@ -10,12 +10,12 @@ from typing import Any
 
 from sfumato.server.access import PUBLIC, Denied, Grant, Unauthorized, anywhere
 from sfumato.server.errors import ApiError, internal
-from sfumato.server.exchange import Call, Gone, Receive, Reply, Scope, Send
 from sfumato.server.headers import check_origin
+from sfumato.server.http import Call, Gone, Receive, Reply, Scope, Send
 from sfumato.server.pages import not_found
 from sfumato.server.routes import ROUTES, Route
 from sfumato.server.service import Service
-from sfumato.statdb.log_records import Entry
+from sfumato.statdb.access.ledger_records import Entry
 
 _CALL = "sfumato.call"
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from sfumato.core.query import Aggregate, Query
 from sfumato.errors import ParameterError, QueryRefused, SfumatoError
 from sfumato.server.caching import Cache
-from sfumato.server.exchange import to_json
-from sfumato.server.ledgering import Ledgering
-from sfumato.server.wording import short_guarantee
+from sfumato.server.http import to_json
+from sfumato.server.ledger_writer import Ledgering
+from sfumato.server.sentences import short_guarantee
+from sfumato.statdb.access.tokens import Tokens
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.engine import Engine
 from sfumato.statdb.store import HEADER, state_name
-from sfumato.statdb.tokens import Tokens
 
 if TYPE_CHECKING:
     from sfumato.server.answering import Answered

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfumato.server.access import Grant
 from sfumato.server.errors import ApiError
-from sfumato.server.exchange import Call, Reply
+from sfumato.server.http import Call, Reply
 from sfumato.server.service import Service
 
 STATIC = Path(__file__).parent / "static"

@@ -16,22 +16,22 @@ from functools import reduce
 from math import prod
 from typing import Any
 
-from sfumato.answers.choices import Choices
-from sfumato.answers.scope import Counted
+from sfumato.answers.group_bounds import Counted
+from sfumato.answers.value_bounds import Choices
 from sfumato.core.attribute import Kind
 from sfumato.core.predicates import Either, Missing, OneOf, Predicate, between
 from sfumato.core.query import Function, Query
 from sfumato.errors import DataError, ParameterError, QueryRefused
 from sfumato.queries.binding import bind
 from sfumato.queries.columns import Catalog, position_of
-from sfumato.queries.query_json import from_line
+from sfumato.queries.json import from_line
 from sfumato.queries.sql import parse
-from sfumato.queries.sql_writing import sql_of
+from sfumato.queries.sql.writing import sql_of
 from sfumato.server.errors import invalid
-from sfumato.statdb.asking import conditions_of
-from sfumato.statdb.conditions import Axis, Conditions, Runs, is_all
+from sfumato.statdb.count.asking import conditions_of
+from sfumato.statdb.count.conditions import Axis, Conditions, Runs, is_all
+from sfumato.statdb.count.plain_text import read_plain
 from sfumato.statdb.engine import Engine
-from sfumato.statdb.plain_text import read_plain
 
 _FEW = 20  # so many values are listed rather than told by their ends
 

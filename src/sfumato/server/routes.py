@@ -6,9 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sfumato.server import asking_api, openapi, pages, telling_api
+from sfumato.server import pages
 from sfumato.server.access import Grant
-from sfumato.server.exchange import Call, Reply
+from sfumato.server.api import info as telling_api
+from sfumato.server.api import openapi
+from sfumato.server.api import queries as asking_api
+from sfumato.server.http import Call, Reply
 from sfumato.server.service import Service
 
 Handler: TypeAlias = Callable[[Service, Call, Sequence[Grant]], Awaitable[Reply]]

@@ -44,8 +44,8 @@ from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.perturbed import PerturbedTable
 from sfumato.statdb.engine import Engine
-from sfumato.statdb.first_version import require_m
-from sfumato.statdb.stored import sensitive_of
+from sfumato.statdb.layout.layout import sensitive_of
+from sfumato.statdb.layout.signatures import require_m
 from sfumato.verbs import perturb, publish
 
 

@@ -21,15 +21,9 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.releases.remembering import DATABASE, noting_rows
-from sfumato.statdb.arrivals import no_rows
 from sfumato.statdb.engine import Engine, Framework
-from sfumato.statdb.first_version import First
-from sfumato.statdb.public_domains import (
-    is_declared,
-    restored_attributes,
-    restored_schema,
-    stated_schema,
-)
+from sfumato.statdb.layout.layout import Stored
+from sfumato.statdb.layout.signatures import First
 from sfumato.statdb.store import (
     Changes,
     Contents,
@@ -41,8 +35,14 @@ from sfumato.statdb.store import (
     replace_waiting,
     require_absent,
 )
-from sfumato.statdb.stored import Stored
+from sfumato.statdb.store.domains import (
+    is_declared,
+    restored_attributes,
+    restored_schema,
+    stated_schema,
+)
 from sfumato.statdb.updates import Change, Update, updated
+from sfumato.statdb.updates.rows import no_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

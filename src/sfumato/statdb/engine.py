@@ -21,8 +21,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers.choices import Choices
-from sfumato.answers.scope import Counted
+from sfumato.answers.group_bounds import Counted
+from sfumato.answers.value_bounds import Choices
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
@@ -37,19 +37,19 @@ from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError, QueryRefused
 from sfumato.queries.columns import Catalog, Column, declared_order
 from sfumato.queries.sql import parse_condition
-from sfumato.statdb import asking
-from sfumato.statdb._count_kernel import a_count
-from sfumato.statdb._margin_kernel import g_types, margin_maps
-from sfumato.statdb._match_kernel import matching_places
-from sfumato.statdb._tally_kernel import a_tally
-from sfumato.statdb.aggregates import a_choices, g_choices, no_choices, not_answered
-from sfumato.statdb.anatomy import a_decompose
-from sfumato.statdb.conditions import Axis, Conditions, Runs, is_all
-from sfumato.statdb.first_version import First
-from sfumato.statdb.generalization import g_count, g_decompose
-from sfumato.statdb.index import EVERYBODY
-from sfumato.statdb.search import Searcher
-from sfumato.statdb.stored import Stored, build
+from sfumato.statdb.count import asking
+from sfumato.statdb.count.aggregates import a_choices, g_choices, no_choices, not_answered
+from sfumato.statdb.count.anatomy import a_decompose
+from sfumato.statdb.count.conditions import Axis, Conditions, Runs, is_all
+from sfumato.statdb.count.generalization import g_count, g_decompose
+from sfumato.statdb.count.kernel import a_count
+from sfumato.statdb.count.margin_kernel import g_types, margin_maps
+from sfumato.statdb.count.match_kernel import matching_places
+from sfumato.statdb.count.search import Searcher
+from sfumato.statdb.count.tally_kernel import a_tally
+from sfumato.statdb.layout.index import EVERYBODY
+from sfumato.statdb.layout.layout import Stored, build
+from sfumato.statdb.layout.signatures import First
 
 Framework: TypeAlias = Literal["anatomy", "generalization"]
 _NONE = Counted(0.0, 0, 0)

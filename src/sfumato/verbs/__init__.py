@@ -3,6 +3,6 @@
 from sfumato.verbs.files import publish_file
 from sfumato.verbs.joining import publish_join
 from sfumato.verbs.noise import perturb
-from sfumato.verbs.releasing import publish
+from sfumato.verbs.publishing import publish
 
 __all__ = ["perturb", "publish", "publish_file", "publish_join"]

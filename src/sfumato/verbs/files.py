@@ -26,8 +26,8 @@ from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.load import Release
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.remembering import noting_rows
-from sfumato.verbs.promises import Form
-from sfumato.verbs.releasing import publish
+from sfumato.verbs.checks import Form
+from sfumato.verbs.publishing import publish
 from sfumato.verbs.streamed_rows import StreamedRows
 
 Engine: TypeAlias = Literal["auto", "memory", "stream"]

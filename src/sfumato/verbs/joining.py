@@ -42,7 +42,7 @@ from sfumato.releases.joined import (
 )
 from sfumato.releases.manifest import Manifest, PublishedColumn
 from sfumato.releases.remembering import made_from
-from sfumato.verbs.promises import (
+from sfumato.verbs.checks import (
     require_kept,
     require_spelling,
     stated_promises,

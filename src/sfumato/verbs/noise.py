@@ -21,7 +21,7 @@ from sfumato.releases.perturbed import (
     perturbed_tables,
 )
 from sfumato.releases.remembering import made_from
-from sfumato.verbs.promises import require_spelling
+from sfumato.verbs.checks import require_spelling
 
 
 @our_errors("publishing")

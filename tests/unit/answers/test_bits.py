@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from sfumato.answers import bits
+from sfumato.answers.group_bounds import Scope
 from sfumato.answers.rows import Rows
-from sfumato.answers.scope import Scope
 from sfumato.queries.values import Values
 from tests.support.tables import microdata
 

@@ -15,11 +15,11 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.audits import _matching
 from sfumato.audits.breach import (
     Belief,
     belief,
     individual_breach,
+    matching,
     partition_breach,
     row_breach,
     uncertain_belief,
@@ -196,7 +196,7 @@ def test_many_boxes_in_portions(relaxed: bool, monkeypatch: pytest.MonkeyPatch) 
     assert release.manifest.groups > 4096  # more than one word of the summary
     whole = individual_breach(release, table).probabilities
     for limit, few in (("_HITS_AT_ONCE", 999), ("_BITS_AT_ONCE", 2**23)):
-        monkeypatch.setattr(_matching, limit, few)
+        monkeypatch.setattr(matching, limit, few)
         assert individual_breach(release, table).probabilities.tolist() == whole.tolist()
     values = table.attributes["ill"].decode(table.codes["ill"]).to_pylist()
     everybody = persons(table)

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.audits._bins import bins_of
 from sfumato.audits.evaluation import Evaluation, evaluate
+from sfumato.audits.evaluation.bins import bins_of
 from sfumato.errors import DataError, ParameterError, QueryRefused, ReleaseError, SchemaError
-from sfumato.queries.sql_writing import sql_of
+from sfumato.queries.sql.writing import sql_of
 from sfumato.releases.load import Release
 from tests.support.sealing import reseal
 from tests.support.seeds import long_seed

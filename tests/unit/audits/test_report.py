@@ -14,14 +14,14 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.audits._distributions import Distribution
-from sfumato.audits._scales import decades, round_step, short, ticks
 from sfumato.audits.evaluation import Evaluation, evaluate
+from sfumato.audits.evaluation.distributions import Distribution
 from sfumato.audits.report import charts
 from sfumato.audits.report.cost import size_bins
 from sfumato.audits.report.page import render
 from sfumato.audits.report.text import number, percent, safe
 from sfumato.audits.report.writing import write_page
+from sfumato.audits.scales import decades, round_step, short, ticks
 from sfumato.audits.verify import Check
 from sfumato.errors import OutputExists, ReleaseError
 from sfumato.releases.load import Release

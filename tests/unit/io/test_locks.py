@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 import sfumato as sf
 from sfumato.errors import StoreError
-from sfumato.statdb.ledger import Ledger
+from sfumato.statdb.access.ledger import Ledger
 
 n = 200
 random = np.random.default_rng(1)

@@ -28,7 +28,7 @@ from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.queries.binding import bind, canonical
 from sfumato.queries.columns import Catalog, Column
 from sfumato.queries.sql import parse
-from sfumato.queries.sql_writing import sql_of
+from sfumato.queries.sql.writing import sql_of
 
 ORDER = ("low", "middle", "high")
 COLUMNS = {

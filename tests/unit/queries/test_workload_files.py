@@ -28,7 +28,7 @@ from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.errors import DataError, ParameterError, QueryRefused
 from sfumato.queries.binding import bind
 from sfumato.queries.columns import Catalog, Column
-from sfumato.queries.query_json import from_line, to_line
+from sfumato.queries.json import from_line, to_line
 from sfumato.queries.workload_files import read_workload, write_workload
 
 NAMES = st.text(min_size=1, max_size=5)

@@ -15,7 +15,7 @@ from sfumato.statdb.baselines import (
     static_anatomy,
     static_generalization,
 )
-from sfumato.statdb.stored import Stored
+from sfumato.statdb.layout.layout import Stored
 from tests.support.tables import microdata
 
 

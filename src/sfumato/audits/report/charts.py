@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from sfumato.audits._distributions import Distribution
-from sfumato.audits._query_errors import Band
-from sfumato.audits._scales import decades, short, ticks
+from sfumato.audits.evaluation.distributions import Distribution
+from sfumato.audits.evaluation.query_errors import Band
 from sfumato.audits.report import svg
 from sfumato.audits.report.text import number, percent, plural
+from sfumato.audits.scales import decades, short, ticks
 
 Scale = Callable[[float], float]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.audits._distributions import Distribution
+from sfumato.audits.evaluation.distributions import Distribution
 from sfumato.audits.report import charts
 from sfumato.audits.report.text import (
     figure,

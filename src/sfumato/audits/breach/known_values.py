@@ -1,0 +1,113 @@
+"""Whether what is known of persons can be looked up in a release at all.
+
+"Nobody fits" is good news for a person, and must not be the answer to a typing error. A word that
+no published row can have is therefore refused, with the word that was meant; of a number, which may
+well be nobody's, it is only noted. A list or a true table of which a whole column occurs nowhere is
+written in another way, or another table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.audits.breach.matching import cells_of
+from sfumato.audits.breach.persons import Persons, few, quasi_column
+from sfumato.core.histograms import Histograms
+from sfumato.core.microdata import Microdata
+from sfumato.errors import DataError, ParameterError
+from sfumato.io.hints import did_you_mean
+from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.load import Grouped
+from sfumato.releases.manifest import PublishedColumn
+
+_REMEDY = "give the table that was published, read as it was then (query, --query)"
+
+
+def unseen_numbers(release: Grouped, person: Persons) -> tuple[str, ...]:
+    """The known columns whose value no published row can have; for a word, raise."""
+    unseen = []
+    for name in person.names:
+        known = person.values[name]
+        if not len(known) or _fits_somewhere(release, name, known):
+            continue  # a missing value may be nobody's, and is no typing error
+        column = quasi_column(release.manifest, name)
+        if pa.types.is_string(known.type) or pa.types.is_boolean(known.type):
+            raise _misspelled(release, column, known[0].as_py())
+        unseen.append(name)
+    return tuple(unseen)
+
+
+def require_alike(release: Grouped, listed: Persons, names: Sequence[str]) -> None:
+    """Raise if a column of a list has nothing in common with the release."""
+    for name in names:
+        values = listed.values[name]
+        if len(values) and not _fits_somewhere(release, name, values):
+            shown = _shown_values(release, quasi_column(release.manifest, name))
+            hint = f"; the release shows {few(shown)}" if shown else ""
+            raise DataError(
+                f"no value of {name!r} on the external list occurs in the release{hint}; write "
+                "the list's values as the table has them",
+                source=name,
+            )
+
+
+def require_rows(release: Grouped, truth: Microdata) -> None:
+    """Raise unless the table has as many rows as the release was made of."""
+    manifest = release.manifest
+    rows = manifest.rows + manifest.suppressed
+    if rows != truth.n_rows:
+        raise DataError(
+            f"the release was made of {rows:,} rows and the table has {truth.n_rows:,}; {_REMEDY}"
+        )
+
+
+def require_values(published: Histograms, real: np.ndarray[Any, Any], suppressed: int) -> None:
+    """Raise unless the real values, as published codes (-1: none), are the ones published."""
+    assert published.attribute is not None
+    size = published.attribute.size
+    shown = np.bincount(published.values, weights=published.counts, minlength=size)
+    there = np.bincount(real[real >= 0], minlength=size)
+    lacking = int(np.maximum(shown - there, 0).sum())
+    if lacking or np.count_nonzero(real < 0) > suppressed:
+        raise DataError(
+            f"the release shows {published.attribute.name!r} with other counts than the table has "
+            f"them; {_REMEDY}"
+        )
+
+
+def require_matched(unmatched: int, suppressed: int) -> None:
+    """Raise if more rows than were left out fit nothing that is published."""
+    if unmatched > suppressed:
+        raise DataError(f"{unmatched:,} rows of the true table fit no published row; {_REMEDY}")
+
+
+def _fits_somewhere(release: Grouped, name: str, values: pa.Array) -> bool:
+    persons = Persons.of_arrays({name: values}, len(values))
+    return any(len(part.cells) for part in cells_of(release, [name]).match(persons))
+
+
+def _misspelled(release: Grouped, column: PublishedColumn, value: Any) -> ParameterError:
+    shown = _shown_values(release, column)
+    hint = did_you_mean(str(value), shown) or f"it shows {few(shown)}"
+    return ParameterError(
+        f"{column.name} = {value!r} occurs nowhere in the release; {hint}", parameter=column.name
+    )
+
+
+def _shown_values(release: Grouped, column: PublishedColumn) -> list[str]:
+    """All values that a column names, in their order; none for ranges and labels."""
+    if column.form not in ("value", "set", "cell"):
+        return []
+    table = release.qit if isinstance(release, AnatomizedTables) else release.groups
+    return sorted(set(_texts(table.column(column.columns[0]))))
+
+
+def _texts(column: pa.ChunkedArray) -> Iterator[str]:
+    flat = pc.list_flatten(column) if pa.types.is_list(column.type) else column
+    for value in flat.unique().drop_null().to_pylist():
+        yield str(value)

@@ -1,0 +1,242 @@
+"""What a release is still good for, measured by somebody who has the table.
+
+    seen = evaluate("out/", table)
+    seen.write_html("report.html")
+
+The promise is verified, the cost read from release.json, distributions and answers are compared
+with the truth, and advice is drawn from the figures. All of this is the owner's: it holds true
+figures of the microdata, which the release hides.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sfumato.algorithms.base import Progress, Stages, silent
+from sfumato.answers.joined import UNKNOWN
+from sfumato.audits.evaluation.advice import Advice, advise
+from sfumato.audits.evaluation.default_workload import Workload, default_workload
+from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
+from sfumato.audits.evaluation.limits import limits_of
+from sfumato.audits.evaluation.query_errors import QueryErrors, askable, compare_slowly
+from sfumato.audits.evidence import evidence_on
+from sfumato.audits.join_risk import join_risk
+from sfumato.audits.report.page import render
+from sfumato.audits.report.writing import write_page
+from sfumato.audits.verify import Verification, verify
+from sfumato.core.foreign import our_errors
+from sfumato.core.microdata import Microdata
+from sfumato.core.query import Query
+from sfumato.core.schema import Role
+from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
+from sfumato.queries.sql import parse
+from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
+from sfumato.releases.load import Release, load
+from sfumato.releases.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """Everything that the report shows.
+
+    ``unasked`` names columns that cannot be asked about, with the reason; ``errors`` is None if no
+    query of the workload could be asked. ``presence`` is how surely the least protected person is
+    known to be in a table that was joined with a list; None for other releases.
+    """
+
+    name: str
+    manifest: Manifest
+    verification: Verification
+    distributions: tuple[Distribution, ...]
+    unasked: dict[str, str]
+    errors: QueryErrors | None
+    presence: float | None = None
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the promise does not cover."""
+        return limits_of(self.manifest)
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What to do next, the gravest first."""
+        return advise(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines; None where there is no figure."""
+        stated: dict[str, Any] = _plain(
+            {
+                "release": self.name,
+                "rows": self.manifest.rows,
+                "groups": self.manifest.groups,
+                "form": self.manifest.kind,
+                "algorithm": self.manifest.algorithm,
+                "promise": self.verification.to_dict(),
+                "not_covered": self.limits,
+                "metrics": self.manifest.metrics,
+                "distributions": [shown.to_dict() for shown in self.distributions],
+                "cannot_be_asked": self.unasked,
+                "presence": self.presence,
+                "queries": None if self.errors is None else self.errors.to_dict(),
+                "advice": [{"figure": one.figure, "text": one.text} for one in self.advice],
+            }
+        )
+        return stated
+
+    def write_html(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the report: one file that opens anywhere, without a network."""
+        return write_page(render(self), path, force=force)
+
+    def __repr__(self) -> str:
+        """A summary in one line; ``to_dict`` and ``write_html`` have the rest."""
+        asked = "nothing asked" if self.errors is None else f"{len(self.errors.queries):,} queries"
+        promise = "promise kept" if self.verification.ok else "promise broken"
+        return (
+            f"Evaluation({self.name!r}, {self.manifest.rows:,} rows in {self.manifest.groups:,} "
+            f"groups, {promise}, {asked}, {len(self.advice)} pieces of advice)"
+        )
+
+
+@our_errors("evaluating")
+def evaluate(
+    release: Release | str | Path,
+    table: Microdata,
+    workload: Sequence[str | Query] | None = None,
+    *,
+    queries: int | None = None,
+    seed: int | None = None,
+    progress: Stages | None = None,
+) -> Evaluation:
+    """Measure a release, or a release folder, against the table that it was made from.
+
+    Without a ``workload`` so many random ``queries`` are asked, 600 unless they would be very long;
+    ``seed`` repeats them. ``progress`` hears the stage and the share of it that is done.
+    """
+    tell = progress or silent
+    if workload is None and queries is not None and queries < 1:
+        raise ParameterError(f"queries must be 1 or more, not {queries}", parameter="queries")
+    tell("verifying", 0.0)
+    name, published, verification = _verified(release)
+    _require_same(published, table, whole=verification.checks[0].kept)
+    refused = _refused(published, verification, table)
+    subjects, compared = blurred(published, refused), list[Distribution]()
+    for place, subject in enumerate(subjects):
+        tell("comparing", place / len(subjects))
+        compared.append(distribution(published, table, *subject))
+    asked = _workload(workload, table, queries, seed)
+    errors = _errors(published, table, asked, refused, lambda share: tell("asking", share))
+    return Evaluation(
+        name,
+        published.manifest,
+        verification,
+        tuple(compared),
+        refused,
+        errors,
+        _presence(published, table, verification),
+    )
+
+
+def _presence(release: Release, table: Microdata, verification: Verification) -> float | None:
+    if not isinstance(release, JoinRelease) or not verification.checks[0].kept:
+        return None
+    try:
+        return float(join_risk(release, table).presence.max())
+    except SfumatoError:
+        return None  # boxes made for reading
+
+
+def _verified(release: Release | str | Path) -> tuple[str, Release, Verification]:
+    """A release with its verification, which is always one of files."""
+    if isinstance(release, str | Path):
+        return Path(release).resolve().name, load(release), verify(release)
+    with TemporaryDirectory(prefix="sfumato-") as place:
+        # its tables are judged, not its seed; and a copy is not remembered as published
+        judged = replace(release, manifest=replace(release.manifest, seed=None))
+        return "release in memory", release, verify(judged.write(Path(place) / "release"))
+
+
+def _refused(release: Release, verification: Verification, table: Microdata) -> dict[str, str]:
+    """Columns that cannot be asked about: all of them if the tables are damaged."""
+    stated = verification.checks[0]
+    if stated.kept and _uncounted(release):
+        return {**dict.fromkeys(table.schema.sensitive, UNKNOWN), **unaskable(release)}
+    if stated.kept:
+        return unaskable(release)
+    return {column.name: f"damaged tables: {stated.detail}" for column in release.manifest.columns}
+
+
+def _uncounted(release: Release) -> bool:
+    """Whether nothing tells how many rows of a join release are of the microdata."""
+    return isinstance(release, JoinRelease) and not release.sis
+
+
+def _require_same(release: Release, table: Microdata, *, whole: bool) -> None:
+    """Raise unless the table can be the one that was published."""
+    manifest = release.manifest
+    rows = manifest.rows + manifest.suppressed
+    if isinstance(release, JoinRelease):
+        # the SI counts rows of the microdata, other lines are external people's
+        counted = bool(release.sis) and whole
+        rows = evidence_on(release, SENSITIVE_GROUP).rows if counted else table.n_rows
+    if rows != table.n_rows:
+        raise DataError(
+            f"the release was made of {rows:,} rows and the table has {table.n_rows:,}; "
+            "give the table that was published"
+        )
+    published = () if _uncounted(release) else table.schema.sensitive
+    for role, names in ((Role.QUASI, table.schema.quasi), (Role.SENSITIVE, published)):
+        stated = {column.name for column in manifest.of_role(role)}
+        if odd := sorted(stated.symmetric_difference(names)):
+            raise SchemaError(
+                f"column {odd[0]!r} is {role} {_where(odd[0], stated)}; "
+                "give the schema that the release was made with",
+                column=odd[0],
+            )
+
+
+def _where(name: str, stated: set[str]) -> str:
+    return "in the release and not in the schema" if name in stated else "in the schema only"
+
+
+def _workload(
+    workload: Sequence[str | Query] | None, table: Microdata, queries: int | None, seed: int | None
+) -> Workload:
+    if workload is None:
+        return default_workload(table, queries, secrets.randbelow(2**31) if seed is None else seed)
+    asked = tuple(parse(query) if isinstance(query, str) else query for query in workload)
+    words = f"{len(asked):,} {'query' if len(asked) == 1 else 'queries'} of your own"
+    return Workload(asked, words, given=True)
+
+
+def _errors(
+    release: Release,
+    table: Microdata,
+    asked: Workload,
+    refused: Collection[str],
+    tell: Progress,
+) -> QueryErrors | None:
+    queries = tuple(query for query in asked.queries if askable(query, refused))
+    if not queries or _uncounted(release):
+        return None
+    return QueryErrors(
+        asked.words,
+        asked.given,
+        queries,
+        len(asked.queries) - len(queries),
+        compare_slowly(release, table, queries, tell),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say: NaN and infinity are not numbers there."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,246 @@
+"""What an owner could do next: rules over the figures of an evaluation.
+
+Every advice names the figure that led to it, so that its reader can judge both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sfumato.algorithms.join.methods import Direct
+from sfumato.algorithms.mondrian import Mondrian
+from sfumato.audits.evaluation.query_errors import QueryErrors
+from sfumato.core.attribute import Kind
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
+from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.releases.generalized import GeneralizedTable
+from sfumato.releases.joined import JoinRelease
+
+if TYPE_CHECKING:
+    from sfumato.audits.evaluation import Evaluation
+
+_WIDE = 0.5  # an attribute whose cells cover half of its domain says little
+_EMPTY = 0.95  # ... and this much of it, nothing
+_MOVED = 0.10  # share of the rows that estimates put into another bin
+_LARGE_GROUPS = 2.0  # mean group size in units of k
+_POOR = 0.5  # relative error with which half of the queries of a size are as good as lost
+_FAIR = 0.2
+_SLANTED = 0.05
+_SURE = 0.9  # of being in the table
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do, and the figure that says so."""
+
+    figure: str
+    text: str
+
+
+def advise(seen: Evaluation) -> tuple[Advice, ...]:
+    """All advice that applies, the gravest first."""
+    found = [
+        *_about_promise(seen),
+        *_about_presence(seen),
+        *_about_bounds(seen),
+        *_about_text(seen),
+        *_about_attributes(seen),
+        *_about_distances(seen),
+        *_about_groups(seen),
+        *_about_errors(seen),
+        *_about_bias(seen),
+        *_about_workload(seen),
+    ]
+    return tuple(found) or (_nothing(seen),)
+
+
+def _about_promise(seen: Evaluation) -> Iterator[Advice]:
+    broken = [check for check in seen.verification.checks if not check.kept]
+    if broken:
+        yield Advice(
+            f"{_plural(len(broken), 'check')} of the promise failed",
+            "Do not publish this release. Make it again from the table and verify it; if files "
+            "were changed or added by hand, leave them out.",
+        )
+
+
+def _about_presence(seen: Evaluation) -> Iterator[Advice]:
+    if seen.presence is not None and seen.presence >= _SURE:
+        yield Advice(
+            f"somebody is known to be in the table with a chance of {seen.presence:.0%}",
+            "Where the list adds few people, who fits a box is in the table. If that must stay "
+            "secret, use a longer list, a larger k, or Direct with --no-trim; sf.join_risk tells "
+            "more, also what the edges of boxes give away.",
+        )
+
+
+def _about_bounds(seen: Evaluation) -> Iterator[Advice]:
+    errors = seen.errors
+    missed = 0 if errors is None else int((~errors.comparison.covered).sum())
+    if missed:
+        yield Advice(
+            f"the truth lies outside its bounds in {_plural(missed, 'answer')}",
+            "Check that the table is exactly the one that was published, with the same schema. If "
+            "it is, this is a bug in sfumato: please report it, and do not rely on the bounds.",
+        )
+
+
+def _about_text(seen: Evaluation) -> Iterator[Advice]:
+    if seen.unasked and _is_direct(seen):
+        yield Advice(
+            "nothing can be asked",
+            "A release made by Direct does not tell how many rows of a box are of the microdata. "
+            "If readers are to count with it, use Refinement.",
+        )
+    elif seen.unasked:
+        yield Advice(
+            f"{_plural(len(seen.unasked), 'column')} cannot be asked about",
+            "If readers are to count with this release, publish Parquet files and --labels "
+            "ranges, sets or taxonomy.",
+        )
+
+
+def _is_direct(seen: Evaluation) -> bool:
+    manifest = seen.manifest
+    return manifest.kind == JoinRelease.kind and manifest.algorithm.get("name") == Direct.name
+
+
+def _about_attributes(seen: Evaluation) -> Iterator[Advice]:
+    for shown in seen.distributions:
+        if len(shown.labels) == 1:
+            yield Advice(
+                f"{shown.attribute} has one value only",
+                f"Give {shown.attribute} no role in the schema: it tells nothing.",
+            )
+    penalties = seen.manifest.metrics.get("ncp_by_attribute", {})
+    if empty := _named(penalties, _EMPTY, math.inf):
+        yield Advice(
+            f"NCP is {empty}",
+            "These attributes say next to nothing any more: publish them or not. Hardly a cut goes "
+            "through them, so the others stay as they are without them; ask less of the promise "
+            "if readers need them.",
+        )
+    if wide := _named(penalties, _WIDE, _EMPTY):
+        yield Advice(
+            f"NCP is {wide}",
+            "These attributes are published very coarsely. Without what readers do not need, the "
+            "others may become finer: try it; or ask less of the promise.",
+        )
+
+
+def _named(penalties: Mapping[str, float], least: float, below: float) -> str:
+    """The attributes that lost so much of their detail, the worst first."""
+    worst = sorted(penalties.items(), key=lambda item: -item[1])
+    return ", ".join(f"{share:.0%} for {name}" for name, share in worst if least <= share < below)
+
+
+def _about_distances(seen: Evaluation) -> Iterator[Advice]:
+    if seen.manifest.kind != GeneralizedTable.kind or not seen.distributions:
+        return
+    worst = max(seen.distributions, key=lambda shown: shown.distance)
+    if worst.distance >= _MOVED:
+        yield Advice(
+            f"estimates put {worst.distance:.0%} of the rows into another bin of {worst.attribute}",
+            f"Frequent and rare values of {worst.attribute} stand in the same groups, and readers "
+            f"take them for equally frequent. {_finer(seen, worst.attribute)}, or leave it out.",
+        )
+
+
+def _finer(seen: Evaluation, name: str) -> str:
+    """What brings the groups of an attribute closer to its values."""
+    column = next(column for column in seen.manifest.columns if column.name == name)
+    if column.form == "label":
+        return "Publish --labels sets, which names the values of a group and not a whole branch"
+    if column.kind == Kind.NUMERICAL:
+        return "Declare bins for it in the schema, each of which holds about as many rows"
+    return "Give rare values one name before publishing (--query can do that)"
+
+
+def _about_groups(seen: Evaluation) -> Iterator[Advice]:
+    manifest = seen.manifest
+    ratio = manifest.metrics.get("average_group_size")
+    if ratio is None or ratio < _LARGE_GROUPS:
+        return
+    figure = f"groups are {ratio:.1f} times as large as k asks"
+    sizes = (KAnonymity.name, KJoinAnonymity.name)
+    others = [str(part["model"]) for part in manifest.promise if part["model"] not in sizes]
+    algorithm = manifest.algorithm
+    if others:
+        text = f"Not k but {' and '.join(others)} decides how large groups are: ask less of it."
+        if algorithm.get("cuts") == "median":
+            text += ' Mondrian(cuts="all") tries more cuts and finds smaller groups.'
+        yield Advice(figure, text)
+    elif algorithm.get("relaxed") is False:
+        yield Advice(
+            figure,
+            "Many rows have equal values, and they are kept together, which loses no detail. If "
+            "groups are to be small all the same, --relaxed divides them: they then have k to "
+            "2k - 1 rows.",
+        )
+
+
+def _about_errors(seen: Evaluation) -> Iterator[Advice]:
+    errors = seen.errors
+    poor = [] if errors is None else [band for band in errors.by_size if band.median >= _POOR]
+    if not poor:
+        return
+    widest = poor[-1]
+    figure = f"half of the answers about {widest.label} rows are off by {widest.median:.0%} or more"
+    if seen.manifest.kind == AnatomizedTables.kind:
+        text = "Tell readers to trust larger counts only, or ask for a smaller l."
+    elif seen.manifest.kind == JoinRelease.kind:
+        text = "Tell readers to trust larger counts only, or join with a longer list of people."
+    else:
+        text = "Tell readers to trust larger counts only, or ask for less than this promise."
+    yield Advice(figure, text)
+
+
+def _about_bias(seen: Evaluation) -> Iterator[Advice]:
+    errors = seen.errors
+    if errors is not None and abs(errors.bias) >= _SLANTED:
+        way = "high" if errors.bias > 0 else "low"
+        yield Advice(
+            f"all estimates together are {abs(errors.bias):.0%} too {way}",
+            "Values are not spread evenly inside the groups, so estimates lean to one side. "
+            "Readers should use the bounds beside them.",
+        )
+
+
+def _about_workload(seen: Evaluation) -> Iterator[Advice]:
+    algorithm, errors = seen.manifest.algorithm, seen.errors
+    unaware = algorithm.get("name") == Mondrian.name and "workload" not in algorithm
+    if errors is not None and errors.given and unaware and _median(errors) >= _FAIR:
+        yield Advice(
+            f"half of your own queries are off by {_median(errors):.0%} or more",
+            "Mondrian(workload=...) cuts where these queries need it; see also what that does to "
+            "other queries.",
+        )
+
+
+def _nothing(seen: Evaluation) -> Advice:
+    errors = seen.errors
+    figure = "every check is kept"
+    if errors is not None and len(errors.comparison.accuracy.errors):
+        figure += f", and half of the answers are off by less than {_median(errors):.1%}"
+    if errors is not None and errors.given:
+        text = "Your own queries fare well. Nothing is said about others."
+    else:
+        # lists of random values average every association away: on census data anatomized tables
+        # hardly beat the product of the marginals, and did well here all the same
+        text = (
+            "That does not tell whether attributes still go together as they did: counts of random "
+            "values come out well even where such relations are lost. Ask what readers will ask "
+            "(--workload)."
+        )
+    return Advice(figure, f"{text} Read the limits of the promise above once more.")
+
+
+def _median(errors: QueryErrors) -> float:
+    return errors.comparison.median
+
+
+def _plural(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,290 @@
+"""POST and GET /v1/query, POST /v1/explain."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
+
+from sfumato.errors import QueryRefused
+from sfumato.server.access import Grant, chosen
+from sfumato.server.answering import (
+    MEDIA,
+    Answered,
+    Form,
+    answer,
+    explain,
+    read,
+    remember,
+    remembered,
+)
+from sfumato.server.databases import State
+from sfumato.server.errors import ApiError, internal, invalid, refused
+from sfumato.server.http import Call, Reply, to_json
+from sfumato.server.questions import Asked, QueryTimeout, Question, asked_of
+from sfumato.server.service import Service
+from sfumato.statdb.access.ledger_records import Entry
+
+
+@dataclass(slots=True, eq=False)
+class Outcome:
+    """What became of one question; an answer, or an error.
+
+    ``cached`` is for the metrics alone: whoever asks would learn from it what others have asked.
+    """
+
+    asked: Asked
+    question: Question | None = None
+    answered: Answered | None = None
+    error: ApiError | None = None
+    cached: bool = False
+
+
+async def query(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
+    """A question, or many, in the body."""
+    parameters = call.parameters("database", "format")
+    body = read_body(call, await call.body(service.limits))
+    grant = chosen(grants, call.route, _named(parameters, body))
+    if "queries" in body:
+        return await _batch(service, call, grant, body, parameters)
+    form = _form(call, parameters)
+    return await _single(service, call, grant, asked_of(body), form)
+
+
+async def ask(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
+    """A question in the address."""
+    parameters = call.parameters("database", "format", "sql")
+    grant = chosen(grants, call.route, parameters.get("database"))
+    form = _form(call, parameters)
+    if "sql" not in parameters:
+        raise invalid("there is no question", "/v1/query?sql=SELECT+COUNT(*)+FROM+t is one")
+    return await _single(service, call, grant, Asked(parameters["sql"], is_sql=True), form)
+
+
+async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
+    """What would be answered; neither rows nor the ledger are touched."""
+    parameters = call.parameters("database")
+    body = read_body(call, await call.body(service.limits))
+    grant = chosen(grants, call.route, _named(parameters, body))
+    asked = asked_of(body)
+    service.meter.take(grant.who, 1)
+    state = grant.served.state
+    try:
+        async with asyncio.timeout(service.limits.seconds):
+            told = await service.run(lambda: explain(state, asked, service.limits.groups))
+    except QueryRefused as refusal:
+        raise refused(refusal) from None
+    except TimeoutError:
+        raise _timeout(service) from None
+    return Reply.of({"request_id": call.request_id, "database": grant.served.name, **told})
+
+
+async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form: Form) -> Reply:
+    service.meter.take(grant.who, 1)
+    state = grant.served.state
+    outcome = Outcome(asked, answered=remembered(state, asked))
+    if outcome.answered is None:
+        await _answer_all(service, state, [outcome])
+    else:
+        outcome.cached = True
+    table = b""
+    if form != "json" and (answered := outcome.answered) is not None:
+        # made before the ledger says that it was sent
+        table = await service.run(lambda: answered.table(form))
+    await _log(service, call, grant, state, [outcome])
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.answered is not None
+    if form != "json":
+        return Reply(table, MEDIA[form])
+    return Reply(
+        b'{"request_id":"%s",%s,%s}'
+        % (call.request_id.encode(), state.head, outcome.answered.content)
+    )
+
+
+async def _batch(
+    service: Service,
+    call: Call,
+    grant: Grant,
+    body: dict[str, Any],
+    parameters: dict[str, str],
+) -> Reply:
+    if _form(call, parameters) != "json":
+        raise invalid("many answers come as JSON only", "ask one by one for CSV or Arrow")
+    outcomes = [Outcome(asked) for asked in _many(service, body)]
+    service.meter.take(grant.who, len(outcomes))
+    state = grant.served.state
+    for outcome in outcomes:
+        outcome.answered = remembered(state, outcome.asked)
+        outcome.cached = outcome.answered is not None
+    await _answer_all(service, state, [one for one in outcomes if one.answered is None])
+    await _log(service, call, grant, state, outcomes)
+    results = b",".join(_result(one, call.request_id) for one in outcomes)
+    return Reply(
+        b'{"request_id":"%s",%s,"results":[%s]}' % (call.request_id.encode(), state.head, results)
+    )
+
+
+def _result(outcome: Outcome, request_id: str) -> bytes:
+    if outcome.answered is None:
+        assert outcome.error is not None
+        return to_json({"error": outcome.error.stated(request_id)})
+    return b"{%s}" % outcome.answered.content
+
+
+async def _answer_all(service: Service, state: State, outcomes: Sequence[Outcome]) -> None:
+    """Ask the engine, and fill in what it says; what takes too long becomes an error."""
+    if not outcomes:
+        return
+    until = time.monotonic() + service.limits.seconds
+    found: list[Outcome] = []
+
+    def work() -> None:
+        for outcome in outcomes:
+            found.append(_answered(service, state, outcome.asked, until))
+
+    try:
+        async with asyncio.timeout(service.limits.seconds):
+            await service.run(work)
+    except TimeoutError:
+        pass
+    # a thread that was given up may still add to the list
+    done = list(found)
+    for place, outcome in enumerate(outcomes):
+        if place >= len(done):
+            outcome.error = _timeout(service)
+            continue
+        got = done[place]
+        outcome.question, outcome.answered, outcome.error = got.question, got.answered, got.error
+        if outcome.answered is not None:
+            outcome.cached = got.cached
+            remember(state, outcome.asked, outcome.answered)
+
+
+def _answered(service: Service, state: State, asked: Asked, until: float) -> Outcome:
+    """One question in a thread of the pool."""
+    outcome = Outcome(asked)
+    try:
+        if time.monotonic() > until:
+            raise QueryTimeout
+        outcome.question = read(state, asked, service.limits.groups)
+        outcome.answered = state.answers.get(outcome.question.key)
+        outcome.cached = outcome.answered is not None
+        if outcome.answered is None:
+            outcome.answered = answer(state, outcome.question, until)
+    except QueryRefused as refusal:
+        outcome.error = refused(refusal)
+    except ApiError as error:
+        outcome.error = error
+    except QueryTimeout:
+        outcome.error = _timeout(service)
+    except Exception as error:
+        service.log.failure("failure", error)
+        outcome.error = internal()
+    return outcome
+
+
+async def _log(
+    service: Service, call: Call, grant: Grant, state: State, outcomes: Sequence[Outcome]
+) -> None:
+    """Append to the ledger; nothing may be sent before this returns."""
+    if not outcomes:
+        return
+    await grant.served.ledger.append([_entry(call, grant, state, one) for one in outcomes])
+    questions, name = service.metrics.questions, grant.served.name
+    for one in outcomes:
+        became = one.error.code if one.error else "cached" if one.cached else "answered"
+        questions[name, became] += 1
+
+
+def _entry(call: Call, grant: Grant, state: State, outcome: Outcome) -> Entry:
+    kind: Literal["answer", "refusal"] = "answer"
+    question, said = outcome.question, ""
+    if outcome.answered is not None:
+        question, said = outcome.answered.question, outcome.answered.logged
+    elif outcome.error is not None:
+        kind, said = "refusal", outcome.error.code
+    return Entry(
+        request_id=call.request_id,
+        who=grant.who,
+        role=grant.role,
+        kind=kind,
+        question=outcome.asked.text,
+        canonical=None if question is None else question.sql,
+        answer=said,
+        generation=state.generation,
+    )
+
+
+def read_body(call: Call, raw: bytes) -> dict[str, Any]:
+    """The JSON object of a body."""
+    media = call.headers.get(b"content-type", b"application/json")
+    if media.split(b";")[0].strip().lower() != b"application/json":
+        raise ApiError(
+            "unsupported_media_type",
+            "the body is not said to be JSON",
+            "send Content-Type: application/json",
+        )
+    try:
+        body = _DECODER.decode(raw.decode())
+    except (ValueError, RecursionError):
+        raise invalid("the body is not JSON", 'send {"sql": "SELECT COUNT(*) FROM t"}') from None
+    if not isinstance(body, dict):
+        raise invalid("the body is not an object", 'send {"sql": "SELECT COUNT(*) FROM t"}')
+    return body
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _named(parameters: dict[str, str], body: dict[str, Any]) -> str | None:
+    """The database that is named, which is taken out of the body."""
+    stated = body.pop("database", None)
+    if stated is not None and not isinstance(stated, str):
+        raise invalid("the name of the database is a text", "GET /v1/databases lists them")
+    named = parameters.get("database")
+    if named is not None and stated is not None and named != stated:
+        raise invalid("two databases are named", "name one, in the body or in the address")
+    return stated if named is None else named
+
+
+def _many(service: Service, body: dict[str, Any]) -> list[Asked]:
+    found = body["queries"]
+    if body.keys() != {"queries"} or not isinstance(found, list):
+        raise invalid(
+            "a batch is an object with queries (a list)",
+            '{"queries": [{"sql": "SELECT COUNT(*) FROM t"}]}',
+        )
+    if len(found) > service.limits.batch:
+        raise invalid(
+            f"a batch has at most {service.limits.batch:,} questions", "split it into several"
+        )
+    return [asked_of(one) for one in found]
+
+
+def _form(call: Call, parameters: dict[str, str]) -> Form:
+    stated = parameters.get("format")
+    if stated is None:
+        accepted = call.headers.get(b"accept", b"")
+        forms: tuple[Form, ...] = ("arrow", "csv")
+        media = {form: MEDIA[form].partition(";")[0].encode() for form in forms}
+        return next((form for form in forms if media[form] in accepted), "json")
+    if stated not in get_args(Form):
+        raise invalid("there is no such format", f"known are: {', '.join(get_args(Form))}")
+    return cast(Form, stated)
+
+
+def _timeout(service: Service) -> ApiError:
+    return ApiError(
+        "timeout",
+        f"the question took longer than {service.limits.seconds:g} seconds",
+        "ask for fewer groups, or try again when the server has less to do",
+    )

@@ -1,0 +1,1 @@
+"""Who may ask a database, and the ledger of what was asked."""

@@ -1,0 +1,80 @@
+"""The way of a condition through the index: which bitmaps are combined, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.core.arrays import Counts, Ints, Words
+from sfumato.statdb.count.conditions import Runs
+from sfumato.statdb.count.match_kernel import mark_codes
+from sfumato.statdb.layout.index import EVERYBODY, NOBODY, Index
+
+_MOST_STEPS = 256  # looking at every row takes about as long as so many bitmaps
+
+
+class Search(NamedTuple):
+    """Conditions as match_kernel.py reads them, and bitmaps made for this search only."""
+
+    steps: Counts
+    more: Words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searcher:
+    """The index as plain lists, which Python reads faster than arrays, and the codes at places."""
+
+    bitmaps: Words
+    digits: tuple[tuple[tuple[int, int], ...], ...]  # per attribute: base and first bitmap
+    sizes: tuple[int, ...]
+    codes: tuple[Ints, ...]
+    nothing_more: Words
+
+    @classmethod
+    def of(cls, index: Index, sizes: Sequence[int], codes: Sequence[Ints]) -> Searcher:
+        """Prepare an index; ``sizes`` are the numbers of codes."""
+        pairs = list(zip(index.bases.tolist(), index.first.tolist(), strict=True))
+        starts = index.digit_starts.tolist()
+        digits = tuple(tuple(pairs[a:b]) for a, b in pairwise(starts))
+        none = np.empty((0, index.bitmaps.shape[1]), np.uint64)
+        return cls(index.bitmaps, digits, tuple(sizes), tuple(codes), none)
+
+    def search(self, conditions: Mapping[int, Runs]) -> Search:
+        """What to combine for conditions on quasi-identifiers, by their places in the schema."""
+        steps: list[int] = []
+        more: list[Words] = []
+        for quasi, runs in conditions.items():
+            if 4 * len(runs) * len(self.digits[quasi]) > _MOST_STEPS:
+                more.append(self._marked(quasi, runs))
+                continue
+            steps += (len(runs), len(self.digits[quasi]))
+            for first, last in runs:
+                self.add_end(steps, quasi, last)
+                self.add_end(steps, quasi, first - 1)
+        return Search(np.array(steps, np.int64), np.stack(more) if more else self.nothing_more)
+
+    def add_end(self, steps: list[int], quasi: int, last: int) -> None:
+        """The steps of "code <= last"."""
+        digits = self.digits[quasi]
+        if last < 0 or last >= self.sizes[quasi] - 1:
+            whole = NOBODY if last < 0 else EVERYBODY
+            steps.extend((whole, NOBODY) * len(digits))
+            return
+        for base, first in digits:
+            last, digit = divmod(last, base)
+            up_to = EVERYBODY if digit == base - 1 else first + digit
+            # the least significant digit has no smaller number below it
+            if (base, first) == digits[0]:
+                steps += (up_to, NOBODY)
+            else:
+                steps += (NOBODY if digit == 0 else first + digit - 1, up_to)
+
+    def _marked(self, quasi: int, runs: Runs) -> Words:
+        marks = np.zeros(self.sizes[quasi], np.int64)
+        for first, last in runs:
+            marks[first : last + 1] = 1
+        return mark_codes(self.codes[quasi].astype(np.int32), marks, self.bitmaps[EVERYBODY])

@@ -1,0 +1,1 @@
+"""What a database is: signatures, buckets, and the rows at their places."""

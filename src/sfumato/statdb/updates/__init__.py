@@ -1,0 +1,244 @@
+"""Insertions and deletions that keep m-invariance.
+
+After Xiao, Tao: "m-Invariance: towards privacy preserving re-publication of dynamic datasets",
+SIGMOD 2007, for bucketizations in cohorts. A row that stays keeps its signature, and its cohort.
+
+    1. deleted rows leave their places; a place without a row is a counterfeit, as far as a group
+       needs one. Nobody takes it, see newcomers.py
+    2. inserted rows join those that wait. When no value has more than 1/m of them, all of them come
+       in, in full groups of their own, signatures as in a first version; else all wait. Waiting
+       rows are stored, and answered as if they were not there
+    3. cohorts without any row are dropped, or left empty for others of the same signature
+
+Who stays is not touched: few words of the bitmaps change (edits.py), unless there is no room for
+newcomers, or more room than rows; then all rows are laid out anew (relaying.py).
+
+All come in or none: if only those did that can hide among each other, those left behind would be
+known to have the value that is too frequent. The owner may let all in at once (accept_exposure):
+then each is alone in a group whose other values are counterfeits, drawn as counterfeits.py says. So
+they come even if they could hide among each other: otherwise it would show that they could not, and
+then a value near 1/m of the rows is likelier among them (measured: right in up to 1.4/m).
+
+Deletions do not wait. Answers depend on how many rows of each value of a cohort satisfy a
+question, never on which value that is (anatomy.py, generalization.py), so a value that lost a row
+shows as "one of this list", which was known before; COUNT of a value is from then on an interval,
+for all values of the list alike. A counterfeit satisfies no condition, so intervals contain the
+truth; they become longer with every counterfeit, as a group has values that nobody in it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.core.arrays import Codes, Counts
+from sfumato.core.attribute import Attribute
+from sfumato.core.microdata import Microdata
+from sfumato.core.randomness import Randomness
+from sfumato.errors import DataError
+from sfumato.statdb.engine import Engine
+from sfumato.statdb.layout.layout import Stored
+from sfumato.statdb.layout.slots import count_counterfeits, count_places
+from sfumato.statdb.store.files import Patch
+from sfumato.statdb.updates.counterfeits import drawn_lists
+from sfumato.statdb.updates.domains import codes_in, grown_domains, recoded
+from sfumato.statdb.updates.edits import Arrivals, Edits, edited, laid_out_anew, unmark
+from sfumato.statdb.updates.equal_rows import moves
+from sfumato.statdb.updates.newcomers import Seating, lacking, seated_alone, seated_together
+from sfumato.statdb.updates.rows import alike, coded, columns_of
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a change did, for the owner.
+
+    Rows that everybody sees went (``deleted``) and came (``inserted``); ``alone`` of these came in
+    among counterfeits. ``withdrawn`` rows were deleted while they waited, ``waiting`` ones wait
+    now, for ``lacking`` rows of other values at least. The database now has so many ``rows`` and
+    ``counterfeits``.
+    """
+
+    deleted: int
+    inserted: int
+    rows: int
+    counterfeits: int
+    waiting: int = 0
+    lacking: int = 0
+    withdrawn: int = 0
+    alone: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What becomes of an engine, and the rows that wait.
+
+    ``made`` is what is stored afterwards: all of it, or how it differs, or None if nobody can see
+    a change.
+    """
+
+    before: Engine
+    attributes: Mapping[str, Attribute]
+    made: Stored | Edits | None
+    waiting: pa.Table
+    update: Update
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine after the change, the very same if nobody can see one."""
+        if self.made is None:
+            return self.before
+        stored = self.made
+        if isinstance(stored, Edits):
+            stored = stored.stored(*_sizes(self.before, self.attributes))
+        return replace(self.before, attributes=self.attributes, stored=stored)
+
+    def arrays(self) -> dict[str, NDArray[Any] | Patch] | None:
+        """The stored arrays that change, by name, or how they do; None for all."""
+        if not isinstance(self.made, Edits):
+            return None
+        old, new = self.before.stored.buckets, self.made.buckets
+        found: dict[str, NDArray[Any] | Patch] = {
+            f"buckets.{name}": array
+            for name, array in new._asdict().items()
+            if array is not getattr(old, name)
+        }
+        if not self.made.grown:
+            return found | self.made.patches()
+        whole = self.engine.stored.named()
+        for name, patch in self.made.patches().items():
+            alike = name.startswith("codes.") and name.removeprefix("codes.") not in self.made.grown
+            found[name] = patch if alike else whole[name]
+        return found | {name: one for name, one in whole.items() if name.startswith("index.")}
+
+
+class _Batch(NamedTuple):
+    """Rows that want to come in: as they are stored, coded, and the codes of their values."""
+
+    stored: pa.Table
+    rows: Microdata
+    values: Codes
+
+
+def updated(
+    engine: Engine,
+    waiting: pa.Table,
+    inserted: Microdata | None,
+    deleted: Microdata | None,
+    randomness: Randomness,
+    *,
+    accept_exposure: bool = False,
+) -> Change:
+    """The engine of the changed table, and who waits."""
+    new, old = (alike(engine.schema, engine.attributes, rows) for rows in (inserted, deleted))
+    grown_domains(engine, new)  # what could never come in is refused now
+    held = coded(engine.schema, engine.attributes, waiting)
+    gone, withdrawn, came = moves(engine, held, new, old, randomness)
+    left = _without(held.n_rows, withdrawn)
+    batch = _batch(engine, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
+    lacks = lacking(batch.values, engine.m)
+    # nobody comes in because somebody withdrew: that would tell the value that was too frequent
+    eligible = lacks == 0 and len(came) > 0 and not len(withdrawn)
+    enters = batch.rows.n_rows > 0 and (accept_exposure or eligible)
+    joining = batch if enters else _batch(engine, waiting.slice(0, 0))
+    attributes = {**engine.attributes, **grown_domains(engine, joining.rows)}
+    made: Stored | Edits | None = None
+    if len(gone) or enters:
+        made = _made(engine, gone, joining, attributes, randomness, alone=accept_exposure)
+    n_waiting = batch.rows.n_rows - joining.rows.n_rows
+    buckets = engine.stored.buckets if made is None else made.buckets
+    n_rows = engine.n_rows - len(gone) + joining.rows.n_rows
+    return Change(
+        engine,
+        attributes,
+        made,
+        batch.stored.slice(0, n_waiting),
+        Update(
+            deleted=len(gone),
+            inserted=joining.rows.n_rows,
+            rows=n_rows,
+            counterfeits=count_counterfeits(buckets, n_rows),
+            waiting=n_waiting,
+            lacking=lacks if n_waiting else 0,
+            withdrawn=len(withdrawn),
+            alone=joining.rows.n_rows if accept_exposure else 0,
+        ),
+    )
+
+
+def _batch(engine: Engine, stored: pa.Table) -> _Batch:
+    rows = coded(engine.schema, engine.attributes, stored)
+    values = codes_in(engine.attributes[engine.sensitive], rows, engine.sensitive)
+    return _Batch(stored, rows, values.astype(np.int32))
+
+
+def _made(
+    engine: Engine,
+    gone: Counts,
+    joining: _Batch,
+    attributes: Mapping[str, Attribute],
+    randomness: Randomness,
+    *,
+    alone: bool,
+) -> Stored | Edits:
+    """What is stored of the rows that stay and those that join them."""
+    if engine.n_rows - len(gone) + joining.rows.n_rows == 0:
+        raise DataError(
+            "no row would be left, and a database without rows has nobody to hide among; leave "
+            "some, or delete the folder"
+        )
+    grown = {
+        name: attributes[name].size
+        for name in engine.schema.quasi
+        if attributes[name] is not engine.attributes[name]
+    }
+    base = _recoded(engine, attributes, grown)
+    came = Arrivals(
+        _seating(engine, gone, joining, randomness, alone=alone),
+        joining.values,
+        {name: codes_in(attributes[name], joining.rows, name) for name in base.codes},
+    )
+    found = edited(base, gone, came, engine.cohort, grown)
+    if found is not None:
+        return found
+    return laid_out_anew(base, gone, came, engine.cohort, *_sizes(engine, attributes))
+
+
+def _seating(
+    engine: Engine, gone: Counts, joining: _Batch, randomness: Randomness, *, alone: bool
+) -> Seating:
+    """Seats for those who join, among those who stay."""
+    buckets, everybody = engine.stored.buckets, engine.stored.everybody.copy()
+    unmark(everybody, gone)
+    if alone or not joining.rows.n_rows:
+        # of places, not of rows: which value a leaver had must not show in the lists of others
+        lists = drawn_lists(count_places(buckets), joining.values, engine.m, randomness)
+        return seated_alone(buckets, everybody, lists, engine.cohort)
+    return seated_together(buckets, everybody, joining.values, engine.m, engine.cohort, randomness)
+
+
+def _recoded(
+    engine: Engine, attributes: Mapping[str, Attribute], grown: Mapping[str, int]
+) -> Stored:
+    """What is stored, in the codes of domains that have grown."""
+    codes = {name: engine.stored.codes[name] for name in engine.schema.quasi}
+    for name in grown:
+        codes[name] = recoded(engine.attributes[name], attributes[name], codes[name])
+        codes[name][~engine.stored.flags(engine.stored.everybody)] = 0
+    return replace(engine.stored, codes=codes)
+
+
+def _sizes(engine: Engine, attributes: Mapping[str, Attribute]) -> tuple[int, list[int]]:
+    """The sizes of the domains: of the sensitive attribute, and of the others."""
+    return attributes[engine.sensitive].size, [attributes[q].size for q in engine.schema.quasi]
+
+
+def _without(n_rows: int, gone: Counts) -> Counts:
+    """The numbers of the other rows."""
+    left: Counts = np.delete(np.arange(n_rows), gone)
+    return left

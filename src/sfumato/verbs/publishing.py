@@ -1,0 +1,216 @@
+"""publish: partition, check, build. (A module called publish would hide the function.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, overload
+
+from sfumato.algorithms.anatomize import Anatomize
+from sfumato.algorithms.base import Partitioner, Stages, describe, silent
+from sfumato.core.foreign import our_errors
+from sfumato.core.histograms import Histograms
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.core.seeds import Seed
+from sfumato.models.base import Model
+from sfumato.models.requirements import Requirement, requirements
+from sfumato.releases.anatomized import AnatomizedTables, anatomized_tables
+from sfumato.releases.columns import Labels
+from sfumato.releases.figures import anatomized_figures, generalized_figures
+from sfumato.releases.generalized import (
+    GeneralizedTable,
+    boxes_of,
+    merged_alike,
+    published_groups,
+    published_rows,
+    require_means,
+)
+from sfumato.releases.load import Release
+from sfumato.releases.manifest import Manifest
+from sfumato.releases.permuted import PermutedTable, permuted_table
+from sfumato.releases.remembering import made_from
+from sfumato.verbs.checks import (
+    Form,
+    require_form,
+    require_kept,
+    require_kept_by_each,
+    stated_promises,
+    warn_of_exposed,
+)
+
+
+@overload
+def publish(  # type: ignore[overload-overlap]  # Anatomize is a Partitioner with another natural form
+    table: Microdata,
+    algorithm: Anatomize,
+    model: Model,
+    *,
+    form: Literal["anatomized"] | None = None,
+    seed: Seed | None = None,
+    progress: Stages | None = None,
+) -> AnatomizedTables: ...
+
+
+@overload
+def publish(
+    table: Microdata,
+    algorithm: Partitioner,
+    model: Model,
+    *,
+    form: Literal["anatomized"],
+    seed: Seed | None = None,
+    progress: Stages | None = None,
+) -> AnatomizedTables: ...
+
+
+@overload
+def publish(
+    table: Microdata,
+    algorithm: Partitioner,
+    model: Model,
+    *,
+    form: Literal["permuted"],
+    seed: Seed | None = None,
+    progress: Stages | None = None,
+) -> PermutedTable: ...
+
+
+@overload
+def publish(
+    table: Microdata,
+    algorithm: Partitioner,
+    model: Model,
+    *,
+    form: Literal["generalized"] | None = None,
+    labels: Labels | None = None,
+    means: bool | Sequence[str] = False,
+    seed: Seed | None = None,
+    progress: Stages | None = None,
+) -> GeneralizedTable: ...
+
+
+@our_errors("publishing")
+def publish(
+    table: Microdata,
+    algorithm: Partitioner,
+    model: Model,
+    *,
+    form: Form | None = None,
+    labels: Labels | None = None,
+    means: bool | Sequence[str] = False,
+    seed: Seed | None = None,
+    progress: Stages | None = None,
+) -> Release:
+    """Make a release that keeps the model's promise.
+
+    ``form`` is "generalized" (boxes instead of values), "anatomized" (exact quasi-identifiers,
+    sensitive values in a table of their own) or "permuted" (one table, sensitive values shuffled
+    inside each group); any partition can be published in each, and an algorithm has a natural one.
+    In a generalized release ``labels`` says how boxes are shown:
+    "ranges" (two columns with the bounds; sets of values for unordered categories), "sets" (sets
+    for all categories), "taxonomy" (labels of the tree where there is one), "suppression" (the
+    value where all rows of a group share it, else nothing) or "text" (one readable column each,
+    with labels where there is a tree); here, too, an algorithm has a natural way. ``means`` adds
+    the group's mean of numerical quasi-identifiers. A ``seed`` makes the run repeatable, and
+    whoever knows or finds it can undo the published order: keep one of ``new_seed`` like a key. A
+    short one is for experiments. Without a seed, chance comes from the operating system.
+    ``progress`` hears the stage and the share of it that is done.
+    """
+    release = _release(table, algorithm, model, form, labels, means, seed, progress)
+    made_from(release, table)
+    return release
+
+
+def _release(
+    table: Microdata,
+    algorithm: Partitioner,
+    model: Model,
+    form: Form | None,
+    labels: Labels | None,
+    means: bool | Sequence[str],
+    seed: Seed | None,
+    progress: Stages | None,
+) -> Release:
+    shape: str = form if form is not None else algorithm.form
+    shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
+    qids: Sequence[Sequence[str]] = getattr(algorithm, "qids", ())
+    needs = requirements(model, table.schema)
+    require_form(shape, shown, table, needs, qids)
+    averaged = require_means(table, means)
+    tell = progress or silent
+    promise = stated_promises(needs, qids)
+    randomness = Randomness(seed)
+    randomness.bind((shape, shown, averaged, describe(algorithm), promise), table.digest)
+    partition = algorithm.partition(
+        table, needs, randomness, lambda share: tell("partitioning", share)
+    )
+    left_out = partition.n_left_out
+    if left_out:
+        rows, partition = partition.kept()
+        table = table.take(rows)
+    partition = partition.relabelled(randomness)
+    tell("building tables", 0.0)
+    stated = Manifest(
+        kind=shape,
+        promise=promise,
+        algorithm=describe(algorithm),
+        suppressed=left_out,
+        seed=randomness.stated_seed,
+        search=partition.notes,
+    )
+    if shape == GeneralizedTable.kind:
+        return _generalized(table, partition, needs, qids, shown, averaged, stated, randomness)
+    groups = _counted(table, partition)
+    require_kept(needs, groups, partition)
+    warn_of_exposed(needs, groups)
+    figures = anatomized_figures(stated.promise, partition.sizes, groups)
+    stated = replace(stated, rows=partition.n_rows, groups=partition.n_groups, metrics=figures)
+    if shape == PermutedTable.kind:
+        shuffled, columns = permuted_table(table, partition, randomness)
+        return PermutedTable(shuffled, stated.of_tables(columns, shuffled))
+    qit, sts, columns = anatomized_tables(table, partition, groups, randomness)
+    return AnatomizedTables(qit, sts, stated.of_tables(columns, qit, *sts.values()))
+
+
+def _generalized(
+    table: Microdata,
+    partition: Partition,
+    needs: tuple[Requirement, ...],
+    qids: Sequence[Sequence[str]],
+    labels: Labels,
+    means: Sequence[str],
+    stated: Manifest,
+    randomness: Randomness,
+) -> GeneralizedTable:
+    boxes = boxes_of(table, partition, labels)
+    lines, columns = published_groups(table, partition, boxes, labels, means)
+    lines, partition = merged_alike(lines, partition)
+    groups = _counted(table, partition)
+    if qids:
+        require_kept_by_each(needs, table, partition, lines, columns, qids)
+    else:
+        require_kept(needs, groups, partition)
+    warn_of_exposed(needs, groups)
+    rows, more = published_rows(table, partition, lines, randomness)
+    figures = generalized_figures(
+        stated.promise, columns, lines, partition.sizes, stated.suppressed
+    )
+    stated = replace(stated, rows=partition.n_rows, groups=partition.n_groups, metrics=figures)
+    return GeneralizedTable(
+        lines,
+        partition.published_groups(),
+        rows,
+        stated.of_tables((*columns, *more), lines, rows),
+    )
+
+
+def _counted(table: Microdata, partition: Partition) -> dict[str, Histograms]:
+    """How often each sensitive value occurs in each group."""
+    return {
+        name: Histograms.of_groups(
+            table.attributes[name], table.codes[name], partition.groups, partition.n_groups
+        )
+        for name in table.schema.sensitive
+    }
