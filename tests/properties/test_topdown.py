@@ -81,15 +81,15 @@ def test_compiled_and_plain_merge_alike(table: Microdata, models: list[BuiltIn],
     order = Randomness(seed).permutation(len(points.weights)).astype(np.int32)
 
     def merged(plain: bool) -> Codes:
-        cloud, sets = cloud_of(table, points, order.copy()), sets_of(table)
-        index = split_cloud(cloud, sets, 1, 3)
+        arrays, sets = cloud_of(table, points, order.copy()), sets_of(table)
+        index = split_cloud(arrays, sets, 1, 3)
         if plain:
-            merge_all_plain(points, cloud, sets, index, table, needs)
+            merge_all_plain(points, arrays, sets, index, table, needs)
         else:
             goal = goal_of(rules, table.n_rows)
-            merge(cloud, sets, goal._replace(least=1, sensitive=True), index)
+            merge(arrays, sets, goal._replace(least=1, sensitive=True), index)
         groups = np.empty(len(order), np.int32)
-        label_groups(index, cloud, groups)
+        label_groups(index, arrays, groups)
         return groups
 
     assert merged(plain=True).tolist() == merged(plain=False).tolist()

@@ -21,7 +21,7 @@ def silent(stage: str, share: float) -> None:
     """Tell nobody about a stage and the share of it that is done."""
 
 
-def unheard(share: float) -> None:
+def ignore_progress(share: float) -> None:
     """Tell nobody about the share that is done."""
 
 

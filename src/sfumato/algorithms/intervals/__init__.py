@@ -35,7 +35,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.algorithms.base import TIME_LIMIT, Progress, unheard
+from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, require_limit
 from sfumato.algorithms.intervals.grid import IN, OPEN, Crowd
 from sfumato.algorithms.intervals.kernel import Limits
@@ -146,7 +146,7 @@ class SingleDimensional:
         begin, deadline = monotonic(), Deadline.after(self.time_limit)
         crowd, weigh = _prepared(table, needs, deadline)
         most = math.inf if self.node_limit is None else self.node_limit
-        outcome = search(crowd, weigh, most, progress or unheard)
+        outcome = search(crowd, weigh, most, progress or ignore_progress)
         return Solution(
             starts=_starts(table, crowd, outcome),
             cost=outcome.grid.cost,

@@ -45,7 +45,7 @@ class Limits(NamedTuple):
     least: int
 
 
-class Tray(NamedTuple):
+class Workspace(NamedTuple):
     """Working space: rows by fine cell; by coarse cell their rows, the penalties of their fine
     cells, their bound, whether they fail, and when they were looked at.
 
@@ -74,7 +74,7 @@ class Tray(NamedTuple):
 def weigh_intervals(
     strip: Strip,
     limits: Limits,
-    tray: Tray,
+    workspace: Workspace,
     most: int,
     costs: Counts,
     first: int,
@@ -90,14 +90,14 @@ def weigh_intervals(
     to be gone on from.
     """
     n_slabs = strip.begins.size - 1
-    n_values = tray.histogram.size
+    n_values = workspace.histogram.size
     a, b, total, fine, failing = at[0], at[1], at[2], at[3], at[4]
     done: Whole = 0
     while a - first < costs.shape[0] and done < work:
         if b == a:
             costs[a - first] = FORBIDDEN
-        fine += _add_slab(strip, limits, tray, b)
-        change, newly = _judge_slab(strip, limits, tray, b, a * n_slabs + b)
+        fine += _add_slab(strip, limits, workspace, b)
+        change, newly = _judge_slab(strip, limits, workspace, b, a * n_slabs + b)
         done += 1 + (strip.begins[b + 1] - strip.begins[b]) * (_VISIT + n_values)
         total += change
         failing += newly
@@ -105,7 +105,7 @@ def weigh_intervals(
         if failing == 0:
             costs[a - first, b] = total
         if b == n_slabs or strip.fixed[b - 1] or fine > most:
-            _clear(strip, tray, a, b)
+            _clear(strip, workspace, a, b)
             a += 1
             b = a
             total = 0
@@ -115,7 +115,7 @@ def weigh_intervals(
 
 
 @inner
-def _add_slab(strip: Strip, limits: Limits, tray: Tray, slab: int) -> Whole:
+def _add_slab(strip: Strip, limits: Limits, workspace: Workspace, slab: int) -> Whole:
     """Put the rows of a slab into their cells; a fine cell costs its rows at least ``least``.
 
     Tells how much more the fine cells cost.
@@ -124,53 +124,55 @@ def _add_slab(strip: Strip, limits: Limits, tray: Tray, slab: int) -> Whole:
     for at in range(strip.begins[slab], strip.begins[slab + 1]):
         i = strip.order[at]
         coarse, fine, weight = strip.coarse[i], strip.fine[i], strip.weights[i]
-        before = tray.fine_rows[fine]
+        before = workspace.fine_rows[fine]
         after = before + weight
-        tray.fine_rows[fine] = after
-        tray.rows[coarse] += weight
+        workspace.fine_rows[fine] = after
+        workspace.rows[coarse] += weight
         change = after * max(after, limits.least) - before * max(before, limits.least)
-        tray.penalties[coarse] += change
+        workspace.penalties[coarse] += change
         more += change
-        for s in range(tray.pairs.shape[1]):
-            tray.counts[tray.pairs[i, s]] += weight
+        for s in range(workspace.pairs.shape[1]):
+            workspace.counts[workspace.pairs[i, s]] += weight
     return more
 
 
 @inner
 def _judge_slab(
-    strip: Strip, limits: Limits, tray: Tray, slab: int, moment: int
+    strip: Strip, limits: Limits, workspace: Workspace, slab: int, moment: int
 ) -> tuple[Whole, Whole]:
     """How the bound, and the number of failing cells, change by what a slab put into them."""
     change: Whole = 0
     newly: Whole = 0
     for at in range(strip.begins[slab], strip.begins[slab + 1]):
         cell = strip.coarse[strip.order[at]]
-        if tray.seen[cell] == moment:
+        if workspace.seen[cell] == moment:
             continue
-        tray.seen[cell] = moment
-        bound = max(tray.penalties[cell], _even(tray.rows[cell], limits.least))
-        change += bound - tray.bounds[cell]
-        tray.bounds[cell] = bound
-        fails = not _passes(limits, tray, cell)
-        newly += np.int64(fails) - np.int64(tray.fails[cell])
-        tray.fails[cell] = fails
+        workspace.seen[cell] = moment
+        bound = max(workspace.penalties[cell], _even(workspace.rows[cell], limits.least))
+        change += bound - workspace.bounds[cell]
+        workspace.bounds[cell] = bound
+        fails = not _passes(limits, workspace, cell)
+        newly += np.int64(fails) - np.int64(workspace.fails[cell])
+        workspace.fails[cell] = fails
     return change, newly
 
 
 @inner
-def _passes(limits: Limits, tray: Tray, cell: int) -> bool:
+def _passes(limits: Limits, workspace: Workspace, cell: int) -> bool:
     """Whether a coarse cell passes the rules."""
-    n_values = tray.histogram.size
-    histogram = tray.histogram
-    if tray.spread:
-        histogram = tray.counts[cell * n_values : (cell + 1) * n_values]
+    n_values = workspace.histogram.size
+    histogram = workspace.histogram
+    if workspace.spread:
+        histogram = workspace.counts[cell * n_values : (cell + 1) * n_values]
     else:
-        for p in range(tray.starts[cell], tray.starts[cell + 1]):
-            histogram[tray.values[p]] = tray.counts[p]
-    passes = passes_rules(limits.rules, histogram, tray.rows[cell], limits.whole, tray.scratch)
-    if not tray.spread:
-        for p in range(tray.starts[cell], tray.starts[cell + 1]):
-            histogram[tray.values[p]] = 0
+        for p in range(workspace.starts[cell], workspace.starts[cell + 1]):
+            histogram[workspace.values[p]] = workspace.counts[p]
+    passes = passes_rules(
+        limits.rules, histogram, workspace.rows[cell], limits.whole, workspace.scratch
+    )
+    if not workspace.spread:
+        for p in range(workspace.starts[cell], workspace.starts[cell + 1]):
+            histogram[workspace.values[p]] = 0
     return passes
 
 
@@ -184,18 +186,18 @@ def _even(rows: Whole, least: Whole) -> Whole:
 
 
 @inner
-def _clear(strip: Strip, tray: Tray, first: int, last: int) -> None:
+def _clear(strip: Strip, workspace: Workspace, first: int, last: int) -> None:
     """Empty the cells of slabs first to last - 1."""
     for at in range(strip.begins[first], strip.begins[last]):
         i = strip.order[at]
         cell = strip.coarse[i]
-        tray.fine_rows[strip.fine[i]] = 0
-        tray.rows[cell] = 0
-        tray.penalties[cell] = 0
-        tray.bounds[cell] = 0
-        tray.fails[cell] = False
-        for s in range(tray.pairs.shape[1]):
-            tray.counts[tray.pairs[i, s]] = 0
+        workspace.fine_rows[strip.fine[i]] = 0
+        workspace.rows[cell] = 0
+        workspace.penalties[cell] = 0
+        workspace.bounds[cell] = 0
+        workspace.fails[cell] = False
+        for s in range(workspace.pairs.shape[1]):
+            workspace.counts[workspace.pairs[i, s]] = 0
 
 
 @kernel

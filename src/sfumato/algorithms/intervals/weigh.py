@@ -17,7 +17,7 @@ from sfumato.algorithms.deadline import NEVER, Deadline
 from sfumato.algorithms.intervals.kernel import (
     Limits,
     Strip,
-    Tray,
+    Workspace,
     ways_from_the_start,
     ways_to_the_end,
     weigh_intervals,
@@ -53,7 +53,7 @@ class Weighed:
     strip: Strip
     most: int
     limits: Limits
-    tray: Tray
+    workspace: Workspace
     deadline: Deadline
 
     @classmethod
@@ -62,7 +62,7 @@ class Weighed:
     ) -> Weighed:
         """The intervals of a strip; those that cost more than ``most`` may seem forbidden."""
         deadline.check()
-        return cls(strip, most, limits, new_tray(strip, n_values), deadline)
+        return cls(strip, most, limits, new_workspace(strip, n_values), deadline)
 
     @property
     def n_slabs(self) -> int:
@@ -76,17 +76,17 @@ class Weighed:
         while at[0] < last:
             self.deadline.check()
             weigh_intervals(
-                self.strip, self.limits, self.tray, self.most, costs, first, at, _PORTION
+                self.strip, self.limits, self.workspace, self.most, costs, first, at, _PORTION
             )
         return costs
 
 
-def new_tray(strip: Strip, n_values: int) -> Tray:
-    """A tray for the cells of a strip."""
+def new_workspace(strip: Strip, n_values: int) -> Workspace:
+    """A workspace for the cells of a strip."""
     n_coarse, n_fine = int(strip.coarse.max()) + 1, int(strip.fine.max()) + 1
     spread = n_coarse * n_values <= _SPREAD
     pairs, starts, values = _wide(strip, n_values) if spread else _narrow(strip, n_coarse)
-    return Tray(
+    return Workspace(
         fine_rows=np.zeros(n_fine, np.int64),
         rows=np.zeros(n_coarse, np.int64),
         penalties=np.zeros(n_coarse, np.int64),

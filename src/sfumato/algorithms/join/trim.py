@@ -30,7 +30,7 @@ class Space(NamedTuple):
     is_set: Flags
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Working space: rows by code, and the faces (lower, upper) that a row of the microdata holds
     up, which no dropping will ever change.
     """
@@ -54,8 +54,8 @@ def trimmed(table: Microdata, groups: Codes, inside: Flags, k: int) -> Codes:
     )
     codes = table.take(rows).quasi_codes()
     stays = np.ones(len(rows), np.bool_)
-    desk = Desk(np.zeros(int(sizes.max()), np.int64), np.zeros((len(sizes), 2), np.bool_))
-    _trim_all(codes, inside[rows], starts, space, k, stays, desk)
+    workspace = Workspace(np.zeros(int(sizes.max()), np.int64), np.zeros((len(sizes), 2), np.bool_))
+    _trim_all(codes, inside[rows], starts, space, k, stays, workspace)
     less = groups.copy()
     less[rows[~stays]] = LEFT_OUT
     return less
@@ -69,14 +69,14 @@ def _trim_all(
     space: Space,
     k: int,
     stays: Flags,
-    desk: Desk,
+    workspace: Workspace,
 ) -> None:
     for g in range(starts.size - 1):
         first, last = starts[g], starts[g + 1]
         left = last - first
-        desk.held[:] = False
+        workspace.held[:] = False
         while left > k:
-            axis, code = _best_face(codes, inside, first, last, space, left - k, stays, desk)
+            axis, code = _best_face(codes, inside, first, last, space, left - k, stays, workspace)
             if axis < 0:
                 break
             for i in range(first, last):
@@ -94,7 +94,7 @@ def _best_face(
     space: Space,
     spare: Whole,
     stays: Flags,
-    desk: Desk,
+    workspace: Workspace,
 ) -> tuple[Whole, Whole]:
     """The attribute and code of the face that shrinks the box most per row; -1 if none can go."""
     best_axis: Whole = np.int64(-1)
@@ -103,17 +103,17 @@ def _best_face(
     for j in range(codes.shape[1]):
         if space.is_set[j]:
             code, gain = _best_value(
-                codes, inside, first, last, j, space, spare, stays, desk.counts
+                codes, inside, first, last, j, space, spare, stays, workspace.counts
             )
             if gain > best:
                 best, best_axis, best_code = gain, np.int64(j), code
             continue
         for upper in range(2):
-            if desk.held[j, upper]:
+            if workspace.held[j, upper]:
                 continue
             code, gain = _face(codes, inside, first, last, j, upper, space, spare, stays)
             if gain < 0.0:
-                desk.held[j, upper] = True
+                workspace.held[j, upper] = True
             elif gain > best:
                 best, best_axis, best_code = gain, np.int64(j), code
     return best_axis, best_code

@@ -37,10 +37,10 @@ import numpy as np
 
 from sfumato.algorithms.base import Progress
 from sfumato.algorithms.coarsen import coarsened
-from sfumato.algorithms.mondrian.kernel import Aim, Axes, Cloud, cut_all, new_desk
+from sfumato.algorithms.mondrian.kernel import Axes, CutRules, PointArrays, cut_all, new_workspace
 from sfumato.algorithms.mondrian.plain import cut_all_plain
 from sfumato.algorithms.mondrian.workload import asked_of, require_workload
-from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_tray
+from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_serving_space
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.compiled import announce, watch
@@ -131,10 +131,10 @@ class Mondrian:
         """The group of every point, from the kernel."""
         n_points, n_rows = len(points.weights), len(points.point_of_row)
         member = np.arange(n_points, dtype=np.int32)
-        cloud = Cloud(
+        arrays = PointArrays(
             points.codes, points.weights, member, points.starts, points.values, points.counts
         )
-        aim = Aim(
+        cut_rules = CutRules(
             rules.rules,
             rules.whole_counts / n_rows,
             rules.least,
@@ -143,15 +143,17 @@ class Mondrian:
             self.choose == "round-robin",
             self.cuts == "all",
         )
-        desk = new_desk(n_points, axes.sizes, len(rules.whole_counts))
-        desk.stack[0] = 0, n_points, n_rows, 0
-        desk.totals[0] = rules.whole_counts
+        workspace = new_workspace(n_points, axes.sizes, len(rules.whole_counts))
+        workspace.stack[0] = 0, n_points, n_rows, 0
+        workspace.totals[0] = rules.whole_counts
         groups = np.empty(n_points, np.int32)
 
         def run(control: Counts) -> int:
             if asked is None:
-                return cut_all(cloud, axes, aim, desk, groups, control)
-            return cut_all_serving(cloud, axes, aim, asked, desk, new_tray(asked), groups, control)
+                return cut_all(arrays, axes, cut_rules, workspace, groups, control)
+            return cut_all_serving(
+                arrays, axes, cut_rules, asked, workspace, new_serving_space(asked), groups, control
+            )
 
         announce(cut_all if asked is None else cut_all_serving)
         if n_rows < _WATCHED:

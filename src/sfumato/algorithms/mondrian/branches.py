@@ -26,7 +26,7 @@ from sfumato.algorithms.base import Progress
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.goal import goal_of
 from sfumato.algorithms.ladders import Ladder, ladder
-from sfumato.algorithms.mondrian.branches_kernel import Region, Rungs, cut_branches, new_desk
+from sfumato.algorithms.mondrian.branches_kernel import Region, Rungs, cut_branches, new_workspace
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Flags, Ints
 from sfumato.core.compiled import announce
@@ -78,8 +78,8 @@ def _compiled(table: Microdata, rules: CompiledRules, ladders: Sequence[Ladder])
     rungs, most = _rungs(ladders)
     groups = np.empty(n_points, np.int32)
     announce(cut_branches)
-    desk = new_desk(n_points, most, len(rules.whole_counts))
-    cut_branches(region, rungs, goal_of(rules, table.n_rows), desk, groups)
+    workspace = new_workspace(n_points, most, len(rules.whole_counts))
+    cut_branches(region, rungs, goal_of(rules, table.n_rows), workspace, groups)
     of_row: Codes = groups[points.point_of_row]
     return of_row
 

@@ -39,7 +39,7 @@ class Rungs(NamedTuple):
     heights: Counts
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Working space: by class ``loads``, ``parts``, and where its points ``begins`` and
     ``ends`` (the rest comes last), and the classes that are ``present``, ascending, with how many
     these are; by point ``moved``; by part ``keys``; by place on the stack ``stack``; by sensitive
@@ -63,9 +63,9 @@ class Desk(NamedTuple):
     scratch: Counts
 
 
-def new_desk(n_points: int, n_classes: int, n_values: int) -> Desk:
+def new_workspace(n_points: int, n_classes: int, n_values: int) -> Workspace:
     """Room for so many points, classes on a level, and sensitive values."""
-    return Desk(
+    return Workspace(
         loads=np.zeros(n_classes + 1, np.int64),
         parts=np.full(n_classes, REST, np.int32),
         begins=np.zeros(n_classes + 1, np.int64),
@@ -82,22 +82,24 @@ def new_desk(n_points: int, n_classes: int, n_values: int) -> Desk:
 
 
 @kernel
-def cut_branches(region: Region, rungs: Rungs, goal: Goal, desk: Desk, groups: Codes) -> int:
+def cut_branches(
+    region: Region, rungs: Rungs, goal: Goal, workspace: Workspace, groups: Codes
+) -> int:
     """Cut until nothing is left to cut; fills the group of every point, tells how many."""
     member = region.member
-    desk.stack[0, 0], desk.stack[0, 1] = 0, member.size
+    workspace.stack[0, 0], workspace.stack[0, 1] = 0, member.size
     depth: Whole = 1
     n_groups = 0
     while depth > 0:
         depth -= 1
-        low, high = desk.stack[depth, 0], desk.stack[depth, 1]
+        low, high = workspace.stack[depth, 0], workspace.stack[depth, 1]
         best, axis = 0.0, -1
         rung: Whole = 0
         for j in range(region.codes.shape[1]):
             level = _level(region, rungs, j, low, high)
             if level == 0:
                 continue
-            share = _divide(region, rungs, goal, desk, j, level - 1, low, high)
+            share = _divide(region, rungs, goal, workspace, j, level - 1, low, high)
             place = rungs.offsets[j, level] + region.codes[member[low], j]
             if share * rungs.penalties[place] > best:
                 best, axis, rung = share * rungs.penalties[place], j, level - 1
@@ -106,8 +108,8 @@ def cut_branches(region: Region, rungs: Rungs, goal: Goal, desk: Desk, groups: C
                 groups[member[i]] = n_groups
             n_groups += 1
         else:
-            _divide(region, rungs, goal, desk, axis, rung, low, high)
-            depth = _sort_parts(region, rungs, desk, axis, rung, low, high, depth)
+            _divide(region, rungs, goal, workspace, axis, rung, low, high)
+            depth = _sort_parts(region, rungs, workspace, axis, rung, low, high, depth)
     return n_groups
 
 
@@ -130,7 +132,7 @@ def _divide(
     region: Region,
     rungs: Rungs,
     goal: Goal,
-    desk: Desk,
+    workspace: Workspace,
     j: Whole,
     level: Whole,
     low: Whole,
@@ -140,112 +142,126 @@ def _divide(
 
     Classes that do not pass are the rest; while the rest does not pass, the smallest part joins it.
     """
-    rest = desk.loads.size - 1
-    total = _count_classes(region, rungs, desk, j, level, low, high)
-    _sort_by_class(region, rungs, desk, j, level, low, high)
+    rest = workspace.loads.size - 1
+    total = _count_classes(region, rungs, workspace, j, level, low, high)
+    _sort_by_class(region, rungs, workspace, j, level, low, high)
     apart: Whole = 0
-    desk.loads[rest] = 0
-    for t in range(desk.n_present[0]):
-        c = desk.present[t]
-        if _class_passes(region, goal, desk, c):
-            desk.parts[c] = c
-            apart += desk.loads[c]
+    workspace.loads[rest] = 0
+    for t in range(workspace.n_present[0]):
+        c = workspace.present[t]
+        if _class_passes(region, goal, workspace, c):
+            workspace.parts[c] = c
+            apart += workspace.loads[c]
         else:
-            _join_rest(region, goal, desk, c)
-    for t in range(_smallest_first(desk)):
-        if desk.loads[rest] == 0 or _rest_passes(goal, desk):
+            _join_rest(region, goal, workspace, c)
+    for t in range(_smallest_first(workspace)):
+        if workspace.loads[rest] == 0 or _rest_passes(goal, workspace):
             break
-        c = desk.keys[t] & ((1 << _CLASS_BITS) - 1)
-        desk.parts[c] = REST
-        apart -= desk.loads[c]
-        _join_rest(region, goal, desk, c)
+        c = workspace.keys[t] & ((1 << _CLASS_BITS) - 1)
+        workspace.parts[c] = REST
+        apart -= workspace.loads[c]
+        _join_rest(region, goal, workspace, c)
     if goal.sensitive:
         for i in range(low, high):
-            _clear(region, region.member[i], desk.rest)
+            _clear(region, region.member[i], workspace.rest)
     return apart / total
 
 
 @inner
 def _count_classes(
-    region: Region, rungs: Rungs, desk: Desk, j: Whole, level: Whole, low: Whole, high: Whole
+    region: Region,
+    rungs: Rungs,
+    workspace: Workspace,
+    j: Whole,
+    level: Whole,
+    low: Whole,
+    high: Whole,
 ) -> Whole:
     """Find the classes that are present and their loads, all of them in the rest; all rows."""
     offset = rungs.offsets[j, level]
-    for t in range(desk.n_present[0]):  # what the last segment left
-        desk.loads[desk.present[t]] = 0
+    for t in range(workspace.n_present[0]):  # what the last segment left
+        workspace.loads[workspace.present[t]] = 0
     n = 0
     total: Whole = 0
     for i in range(low, high):
         p = region.member[i]
         c = rungs.classes[offset + region.codes[p, j]]
-        if desk.loads[c] == 0:
-            desk.present[n] = c
-            desk.parts[c] = REST
-            desk.ends[c] = 0
+        if workspace.loads[c] == 0:
+            workspace.present[n] = c
+            workspace.parts[c] = REST
+            workspace.ends[c] = 0
             n += 1
-        desk.loads[c] += region.weights[p]
-        desk.ends[c] += 1
+        workspace.loads[c] += region.weights[p]
+        workspace.ends[c] += 1
         total += region.weights[p]
-    desk.n_present[0] = n
-    sort_keys(desk.present, n)
+    workspace.n_present[0] = n
+    sort_keys(workspace.present, n)
     return total
 
 
 @inner
 def _sort_by_class(
-    region: Region, rungs: Rungs, desk: Desk, j: Whole, level: Whole, low: Whole, high: Whole
+    region: Region,
+    rungs: Rungs,
+    workspace: Workspace,
+    j: Whole,
+    level: Whole,
+    low: Whole,
+    high: Whole,
 ) -> None:
     """Fill ``moved`` with a segment's points class by class; ``ends`` has the points of each."""
     offset = rungs.offsets[j, level]
     begin: Whole = 0
-    for t in range(desk.n_present[0]):
-        c = desk.present[t]
-        desk.begins[c] = begin
-        begin += desk.ends[c]
-        desk.ends[c] = desk.begins[c]
+    for t in range(workspace.n_present[0]):
+        c = workspace.present[t]
+        workspace.begins[c] = begin
+        begin += workspace.ends[c]
+        workspace.ends[c] = workspace.begins[c]
     for i in range(low, high):
         p = region.member[i]
         c = rungs.classes[offset + region.codes[p, j]]
-        desk.moved[desk.ends[c]] = p
-        desk.ends[c] += 1
+        workspace.moved[workspace.ends[c]] = p
+        workspace.ends[c] += 1
 
 
 @inner
-def _class_passes(region: Region, goal: Goal, desk: Desk, c: Whole) -> bool:
+def _class_passes(region: Region, goal: Goal, workspace: Workspace, c: Whole) -> bool:
     """Whether the points of a class are a safe group."""
-    if desk.loads[c] < goal.least:
+    if workspace.loads[c] < goal.least:
         return False
     if not goal.sensitive:
         return True
-    for t in range(desk.begins[c], desk.ends[c]):
-        p = desk.moved[t]
+    for t in range(workspace.begins[c], workspace.ends[c]):
+        p = workspace.moved[t]
         for v in range(region.starts[p], region.starts[p + 1]):
-            desk.histogram[region.values[v]] += region.counts[v]
-    passes = passes_rules(goal.rules, desk.histogram, desk.loads[c], goal.whole, desk.scratch)
-    for t in range(desk.begins[c], desk.ends[c]):
-        _clear(region, desk.moved[t], desk.histogram)
+            workspace.histogram[region.values[v]] += region.counts[v]
+    passes = passes_rules(
+        goal.rules, workspace.histogram, workspace.loads[c], goal.whole, workspace.scratch
+    )
+    for t in range(workspace.begins[c], workspace.ends[c]):
+        _clear(region, workspace.moved[t], workspace.histogram)
     return passes
 
 
 @inner
-def _rest_passes(goal: Goal, desk: Desk) -> bool:
+def _rest_passes(goal: Goal, workspace: Workspace) -> bool:
     """Whether the rest is a safe group."""
-    load = desk.loads[desk.loads.size - 1]
+    load = workspace.loads[workspace.loads.size - 1]
     if load < goal.least:
         return False
     if not goal.sensitive:
         return True
-    return passes_rules(goal.rules, desk.rest, load, goal.whole, desk.scratch)
+    return passes_rules(goal.rules, workspace.rest, load, goal.whole, workspace.scratch)
 
 
 @inner
-def _join_rest(region: Region, goal: Goal, desk: Desk, c: Whole) -> None:
-    desk.loads[desk.loads.size - 1] += desk.loads[c]
+def _join_rest(region: Region, goal: Goal, workspace: Workspace, c: Whole) -> None:
+    workspace.loads[workspace.loads.size - 1] += workspace.loads[c]
     if goal.sensitive:
-        for t in range(desk.begins[c], desk.ends[c]):
-            p = desk.moved[t]
+        for t in range(workspace.begins[c], workspace.ends[c]):
+            p = workspace.moved[t]
             for v in range(region.starts[p], region.starts[p + 1]):
-                desk.rest[region.values[v]] += region.counts[v]
+                workspace.rest[region.values[v]] += region.counts[v]
 
 
 @inner
@@ -256,15 +272,15 @@ def _clear(region: Region, p: Whole, histogram: Counts) -> None:
 
 
 @inner
-def _smallest_first(desk: Desk) -> int:
+def _smallest_first(workspace: Workspace) -> int:
     """Fill ``keys`` with the parts, the smallest first, of equals the first; how many there are."""
     n_parts = 0
-    for t in range(desk.n_present[0]):
-        c = desk.present[t]
-        if desk.parts[c] >= 0:
-            desk.keys[n_parts] = (desk.loads[c] << _CLASS_BITS) + c
+    for t in range(workspace.n_present[0]):
+        c = workspace.present[t]
+        if workspace.parts[c] >= 0:
+            workspace.keys[n_parts] = (workspace.loads[c] << _CLASS_BITS) + c
             n_parts += 1
-    sort_keys(desk.keys, n_parts)
+    sort_keys(workspace.keys, n_parts)
     return n_parts
 
 
@@ -272,7 +288,7 @@ def _smallest_first(desk: Desk) -> int:
 def _sort_parts(
     region: Region,
     rungs: Rungs,
-    desk: Desk,
+    workspace: Workspace,
     j: Whole,
     level: Whole,
     low: Whole,
@@ -280,27 +296,27 @@ def _sort_parts(
     depth: Whole,
 ) -> Whole:
     """Order a segment by parts, the rest last, and put each on the stack."""
-    rest = desk.loads.size - 1
-    n = desk.n_present[0]
+    rest = workspace.loads.size - 1
+    n = workspace.n_present[0]
     filled: Whole = 0
     for t in range(n + 1):
-        c = desk.present[t] if t < n else rest
-        if t < n and desk.parts[c] == REST:
+        c = workspace.present[t] if t < n else rest
+        if t < n and workspace.parts[c] == REST:
             continue
-        size = desk.ends[c] - desk.begins[c] if t < n else high - low - filled
+        size = workspace.ends[c] - workspace.begins[c] if t < n else high - low - filled
         if size > 0:
-            desk.stack[depth, 0] = low + filled
-            desk.stack[depth, 1] = low + filled + size
+            workspace.stack[depth, 0] = low + filled
+            workspace.stack[depth, 1] = low + filled + size
             depth += 1
-        desk.ends[c] = low + filled
+        workspace.ends[c] = low + filled
         filled += size
     offset = rungs.offsets[j, level]
     for i in range(low, high):
-        desk.moved[i - low] = region.member[i]
+        workspace.moved[i - low] = region.member[i]
     for i in range(high - low):
-        p = desk.moved[i]
-        c = desk.parts[rungs.classes[offset + region.codes[p, j]]]
+        p = workspace.moved[i]
+        c = workspace.parts[rungs.classes[offset + region.codes[p, j]]]
         place = rest if c == REST else c
-        region.member[desk.ends[place]] = p
-        desk.ends[place] += 1
+        region.member[workspace.ends[place]] = p
+        workspace.ends[place] += 1
     return depth

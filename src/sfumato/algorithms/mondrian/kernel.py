@@ -19,7 +19,7 @@ from sfumato.models._rules import passes_rules
 STACK = 64  # the smaller half is cut first, so a stack of log2(points) segments is enough
 
 
-class Cloud(NamedTuple):
+class PointArrays(NamedTuple):
     """The points; see points.Points. ``member`` remembers where each point came from."""
 
     codes: Codes
@@ -39,7 +39,7 @@ class Axes(NamedTuple):
     is_set: Flags
 
 
-class Aim(NamedTuple):
+class CutRules(NamedTuple):
     """What both halves of a cut must satisfy, and how cuts are looked for.
 
     ``rules`` and ``whole`` are those of models._rules; a group of fewer than ``least`` rows passes
@@ -55,7 +55,7 @@ class Aim(NamedTuple):
     all_cuts: bool
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """Working space, allocated once outside: a kernel without allocations compiles faster.
 
     By code: ``amounts``, ``ranks``, ``stamps``. By rank: ``present`` (codes), ``starts``,
@@ -81,10 +81,10 @@ class Desk(NamedTuple):
     totals: Counts
 
 
-def new_desk(n_points: int, sizes: Counts, n_values: int) -> Desk:
-    """A desk for so many points, attributes of these sizes, and sensitive values."""
+def new_workspace(n_points: int, sizes: Counts, n_values: int) -> Workspace:
+    """A workspace for so many points, attributes of these sizes, and sensitive values."""
     widest, d = int(sizes.max()), len(sizes)
-    return Desk(
+    return Workspace(
         amounts=np.zeros(widest, np.int64),
         ranks=np.zeros(widest, np.int32),
         stamps=np.zeros(widest, np.bool_),
@@ -104,7 +104,14 @@ def new_desk(n_points: int, sizes: Counts, n_values: int) -> Desk:
 
 
 @kernel
-def cut_all(cloud: Cloud, axes: Axes, aim: Aim, desk: Desk, groups: Codes, control: Counts) -> int:
+def cut_all(
+    arrays: PointArrays,
+    axes: Axes,
+    cut_rules: CutRules,
+    workspace: Workspace,
+    groups: Codes,
+    control: Counts,
+) -> int:
     """Cut until nothing is left to cut; fills the group of every point, tells how many there are.
 
     The stack starts with one segment, all points, and its histogram. ``control[0]`` counts settled
@@ -114,26 +121,34 @@ def cut_all(cloud: Cloud, axes: Axes, aim: Aim, desk: Desk, groups: Codes, contr
     depth = 1
     while depth > 0 and control[1] == 0:
         depth -= 1
-        low, high = desk.stack[depth, 0], desk.stack[depth, 1]
-        load, turn = desk.stack[depth, 2], desk.stack[depth, 3]
+        low, high = workspace.stack[depth, 0], workspace.stack[depth, 1]
+        load, turn = workspace.stack[depth, 2], workspace.stack[depth, 3]
         middle: Whole = np.int64(-1)
         left_load: Whole = np.int64(0)
         axis: Whole = np.int64(-1)
-        if load >= 2 * aim.least:
-            n_axes = rank_axes(cloud, axes, aim, low, high, turn, desk)
+        if load >= 2 * cut_rules.least:
+            n_axes = rank_axes(arrays, axes, cut_rules, low, high, turn, workspace)
             for t in range(n_axes):
-                axis = desk.order[t]
+                axis = workspace.order[t]
                 middle, left_load = cut_axis(
-                    cloud, axes.is_set[axis], axis, aim, low, high, load, desk.totals[depth], desk
+                    arrays,
+                    axes.is_set[axis],
+                    axis,
+                    cut_rules,
+                    low,
+                    high,
+                    load,
+                    workspace.totals[depth],
+                    workspace,
                 )
                 if middle >= 0:
                     break
         if middle < 0:
-            settle(cloud.member, low, high, n_groups, groups)
+            settle(arrays.member, low, high, n_groups, groups)
             n_groups += 1
             control[0] += load
         else:
-            put_halves(cloud, middle, left_load, axis, depth, desk)
+            put_halves(arrays, middle, left_load, axis, depth, workspace)
             depth += 2
     return n_groups
 
@@ -147,29 +162,40 @@ def settle(member: Codes, low: Whole, high: Whole, group: int, groups: Codes) ->
 
 @inner
 def put_halves(
-    cloud: Cloud, middle: Whole, left_load: Whole, axis: Whole, depth: int, desk: Desk
+    arrays: PointArrays,
+    middle: Whole,
+    left_load: Whole,
+    axis: Whole,
+    depth: int,
+    workspace: Workspace,
 ) -> None:
     """Put the halves of a segment on the stack, the larger one below the smaller one."""
-    stack, totals = desk.stack, desk.totals
+    stack, totals = workspace.stack, workspace.totals
     low, high, load = stack[depth, 0], stack[depth, 1], stack[depth, 2]
     left, right = depth, depth + 1
     if middle - low < high - middle:
         left, right = right, left
     stack[left, 0], stack[left, 1], stack[left, 2] = low, middle, left_load
     stack[right, 0], stack[right, 1], stack[right, 2] = middle, high, load - left_load
-    turn = (axis + 1) % cloud.codes.shape[1]
+    turn = (axis + 1) % arrays.codes.shape[1]
     stack[left, 3], stack[right, 3] = turn, turn
-    for v in range(desk.left.size):
-        totals[left, v] = desk.left[v]
-        totals[right, v] = desk.right[v]
+    for v in range(workspace.left.size):
+        totals[left, v] = workspace.left[v]
+        totals[right, v] = workspace.right[v]
 
 
 @inner
 def rank_axes(
-    cloud: Cloud, axes: Axes, aim: Aim, low: Whole, high: Whole, turn: Whole, desk: Desk
+    arrays: PointArrays,
+    axes: Axes,
+    cut_rules: CutRules,
+    low: Whole,
+    high: Whole,
+    turn: Whole,
+    workspace: Workspace,
 ) -> int:
     """The axes worth cutting, in the order to try them; fills their first and last codes."""
-    codes, bounds = cloud.codes, desk.bounds
+    codes, bounds = arrays.codes, workspace.bounds
     d = codes.shape[1]
     for j in range(d):
         bounds[j, 0] = codes[low, j]
@@ -183,20 +209,20 @@ def rank_axes(
                 bounds[j, 1] = code
     n_axes = 0
     for step in range(d):
-        j = (turn + step) % d if aim.round_robin else step
+        j = (turn + step) % d if cut_rules.round_robin else step
         width = 0.0
         if bounds[j, 0] < bounds[j, 1]:
-            width = _width(codes, axes, j, bounds, low, high, desk.stamps)
-        elif not aim.relaxed:
+            width = _width(codes, axes, j, bounds, low, high, workspace.stamps)
+        elif not cut_rules.relaxed:
             continue
         # insertion keeps the widest first; taking turns keeps the order of the turns
         at = n_axes
-        while at > 0 and not aim.round_robin and desk.widths[at - 1] < width:
-            desk.widths[at] = desk.widths[at - 1]
-            desk.order[at] = desk.order[at - 1]
+        while at > 0 and not cut_rules.round_robin and workspace.widths[at - 1] < width:
+            workspace.widths[at] = workspace.widths[at - 1]
+            workspace.order[at] = workspace.order[at - 1]
             at -= 1
-        desk.widths[at] = width
-        desk.order[at] = j
+        workspace.widths[at] = width
+        workspace.order[at] = j
         n_axes += 1
     return n_axes
 
@@ -223,36 +249,36 @@ def _width(
 
 @inner
 def cut_axis(
-    cloud: Cloud,
+    arrays: PointArrays,
     is_set: bool,
     j: Whole,
-    aim: Aim,
+    cut_rules: CutRules,
     low: Whole,
     high: Whole,
     load: Whole,
     total: Counts,
-    desk: Desk,
+    workspace: Workspace,
 ) -> tuple[Whole, Whole]:
     """Cut a segment along one axis: where its right half starts and the left half's load.
 
     Even halves first if rows may be divided; then the median, "<= median" before "< median"; then,
     when asked, the most even of all cuts. A start of -1: no cut leaves both halves safe.
     """
-    n_present = _rank_values(cloud, is_set, j, low, high, desk)
+    n_present = _rank_values(arrays, is_set, j, low, high, workspace)
     upto = np.int64(0)
     median = np.int64(-1)
     cut: Whole
     left: Whole
     while 2 * upto < load:
         median += 1
-        upto += desk.amounts[desk.present[median]]
-    below = upto - desk.amounts[desk.present[median]]
+        upto += workspace.amounts[workspace.present[median]]
+    below = upto - workspace.amounts[workspace.present[median]]
     # of a set, the more even cut is tried first; along an order, the paper's
     short_first = is_set and load - 2 * below < 2 * upto - load
     for trial in range(4):
         quota = np.int64(0)
         if trial == 0:
-            if not aim.relaxed:
+            if not cut_rules.relaxed:
                 continue
             cut, left = median - 1, (load + 1) // 2
             quota = left - below
@@ -260,53 +286,57 @@ def cut_axis(
             short = (trial == 2) != short_first
             cut, left = (median - 1, below) if short else (median, upto)
         else:
-            if not aim.all_cuts or not aim.sensitive or n_present < 3:
+            if not cut_rules.all_cuts or not cut_rules.sensitive or n_present < 3:
                 break
-            cut, left = _most_even_cut(cloud, j, aim, low, high, load, total, n_present, desk)
-        if left < aim.least or load - left < aim.least:
+            cut, left = _most_even_cut(
+                arrays, j, cut_rules, low, high, load, total, n_present, workspace
+            )
+        if left < cut_rules.least or load - left < cut_rules.least:
             continue
-        middle = move(cloud, j, low, high, cut, quota, desk.ranks)
-        if not aim.sensitive or halves_pass(cloud, aim, low, middle, high, left, load, total, desk):
+        middle = move(arrays, j, low, high, cut, quota, workspace.ranks)
+        if not cut_rules.sensitive or halves_pass(
+            arrays, cut_rules, low, middle, high, left, load, total, workspace
+        ):
             return middle, left
     return np.int64(-1), np.int64(0)
 
 
 @inner
 def _rank_values(
-    cloud: Cloud, is_set: bool, j: Whole, low: Whole, high: Whole, desk: Desk
+    arrays: PointArrays, is_set: bool, j: Whole, low: Whole, high: Whole, workspace: Workspace
 ) -> Whole:
     """Count the values present along an axis and rank them; how many there are."""
-    codes, weights = cloud.codes, cloud.weights
-    first, last = desk.bounds[j, 0], desk.bounds[j, 1]
+    codes, weights = arrays.codes, arrays.weights
+    first, last = workspace.bounds[j, 0], workspace.bounds[j, 1]
     n_present = np.int64(0)
     if last - first <= 4 * (high - low) + 16:
         for code in range(first, last + 1):
-            desk.amounts[code] = 0
+            workspace.amounts[code] = 0
         for i in range(low, high):
-            desk.amounts[codes[i, j]] += weights[i]
+            workspace.amounts[codes[i, j]] += weights[i]
         for code in range(first, last + 1):
-            if desk.amounts[code] > 0:
-                desk.present[n_present] = code
+            if workspace.amounts[code] > 0:
+                workspace.present[n_present] = code
                 n_present += 1
     else:  # a few points in a large domain: sort what is there
         for i in range(low, high):
-            desk.amounts[codes[i, j]] = 0
+            workspace.amounts[codes[i, j]] = 0
         for i in range(low, high):
             code = codes[i, j]
-            if desk.amounts[code] == 0:
-                desk.present[n_present] = code
+            if workspace.amounts[code] == 0:
+                workspace.present[n_present] = code
                 n_present += 1
-            desk.amounts[code] += weights[i]
-        sort_keys(desk.present, n_present)
+            workspace.amounts[code] += weights[i]
+        sort_keys(workspace.present, n_present)
     if is_set:
         for r in range(n_present):
-            code = desk.present[r]
-            desk.present[r] = (-desk.amounts[code] << 31) + code
-        sort_keys(desk.present, n_present)
+            code = workspace.present[r]
+            workspace.present[r] = (-workspace.amounts[code] << 31) + code
+        sort_keys(workspace.present, n_present)
         for r in range(n_present):
-            desk.present[r] &= 0x7FFFFFFF
+            workspace.present[r] &= 0x7FFFFFFF
     for r in range(n_present):
-        desk.ranks[desk.present[r]] = r
+        workspace.ranks[workspace.present[r]] = r
     return n_present
 
 
@@ -329,10 +359,10 @@ def sort_keys(keys: Counts, n: Whole) -> None:
 
 @inner
 def move(
-    cloud: Cloud, j: Whole, low: Whole, high: Whole, cut: Whole, quota: Whole, ranks: Codes
+    arrays: PointArrays, j: Whole, low: Whole, high: Whole, cut: Whole, quota: Whole, ranks: Codes
 ) -> Whole:
     """Bring values of rank <= cut, and ``quota`` points of the next rank, to the left."""
-    codes, weights, member = cloud.codes, cloud.weights, cloud.member
+    codes, weights, member = arrays.codes, arrays.weights, arrays.member
     left = low
     right = high - 1
     while True:
@@ -363,56 +393,58 @@ def move(
 
 @inner
 def halves_pass(
-    cloud: Cloud,
-    aim: Aim,
+    arrays: PointArrays,
+    cut_rules: CutRules,
     low: Whole,
     middle: Whole,
     high: Whole,
     left: Whole,
     load: Whole,
     total: Counts,
-    desk: Desk,
+    workspace: Workspace,
 ) -> bool:
     """Whether both halves of a segment that has just been moved are safe.
 
     Counts the sensitive values of the smaller half; the other one has the rest.
     """
-    first, last, near, far = low, middle, desk.left, desk.right
+    first, last, near, far = low, middle, workspace.left, workspace.right
     if middle - low > high - middle:
-        first, last, near, far = middle, high, desk.right, desk.left
+        first, last, near, far = middle, high, workspace.right, workspace.left
     for v in range(total.size):
         near[v] = 0
     for i in range(first, last):
-        point = cloud.member[i]
-        for entry in range(cloud.starts[point], cloud.starts[point + 1]):
-            near[cloud.values[entry]] += cloud.counts[entry]
+        point = arrays.member[i]
+        for entry in range(arrays.starts[point], arrays.starts[point + 1]):
+            near[arrays.values[entry]] += arrays.counts[entry]
     for v in range(total.size):
         far[v] = total[v] - near[v]
-    return _both_pass(aim, left, load, desk)
+    return _both_pass(cut_rules, left, load, workspace)
 
 
 @inner
-def _both_pass(aim: Aim, left: Whole, load: Whole, desk: Desk) -> bool:
-    """Whether the histograms on the desk are safe."""
-    return passes_rules(aim.rules, desk.left, left, aim.whole, desk.scratch) and passes_rules(
-        aim.rules, desk.right, load - left, aim.whole, desk.scratch
+def _both_pass(cut_rules: CutRules, left: Whole, load: Whole, workspace: Workspace) -> bool:
+    """Whether the histograms in the workspace are safe."""
+    return passes_rules(
+        cut_rules.rules, workspace.left, left, cut_rules.whole, workspace.scratch
+    ) and passes_rules(
+        cut_rules.rules, workspace.right, load - left, cut_rules.whole, workspace.scratch
     )
 
 
 @inner
 def _most_even_cut(
-    cloud: Cloud,
+    arrays: PointArrays,
     j: Whole,
-    aim: Aim,
+    cut_rules: CutRules,
     low: Whole,
     high: Whole,
     load: Whole,
     total: Counts,
     n_present: Whole,
-    desk: Desk,
+    workspace: Workspace,
 ) -> tuple[Whole, Whole]:
     """Sweep all cuts along an axis; the most even safe one and its left load, else -1 and 0."""
-    codes, ranks, starts, places = cloud.codes, desk.ranks, desk.starts, desk.places
+    codes, ranks, starts, places = arrays.codes, workspace.ranks, workspace.starts, workspace.places
     for r in range(n_present + 1):
         starts[r] = 0
     for i in range(low, high):
@@ -422,27 +454,27 @@ def _most_even_cut(
         starts[r + 1] += starts[r]
     for i in range(low, high):
         rank = ranks[codes[i, j]]
-        desk.by_rank[places[rank]] = i
+        workspace.by_rank[places[rank]] = i
         places[rank] += 1
     for v in range(total.size):
-        desk.left[v] = 0
-        desk.right[v] = total[v]
+        workspace.left[v] = 0
+        workspace.right[v] = total[v]
     best = np.int64(-1)
     best_left = np.int64(0)
     left = np.int64(0)
     for r in range(n_present - 1):
         for at in range(starts[r], starts[r + 1]):
-            i = desk.by_rank[at]
-            point = cloud.member[i]
-            left += cloud.weights[i]
-            for entry in range(cloud.starts[point], cloud.starts[point + 1]):
-                desk.left[cloud.values[entry]] += cloud.counts[entry]
-                desk.right[cloud.values[entry]] -= cloud.counts[entry]
-        if left < aim.least or load - left < aim.least:
+            i = workspace.by_rank[at]
+            point = arrays.member[i]
+            left += arrays.weights[i]
+            for entry in range(arrays.starts[point], arrays.starts[point + 1]):
+                workspace.left[arrays.values[entry]] += arrays.counts[entry]
+                workspace.right[arrays.values[entry]] -= arrays.counts[entry]
+        if left < cut_rules.least or load - left < cut_rules.least:
             continue
         if best >= 0 and abs(2 * left - load) >= abs(2 * best_left - load):
             continue
-        if _both_pass(aim, left, load, desk):
+        if _both_pass(cut_rules, left, load, workspace):
             best = np.int64(r)
             best_left = left
     return best, best_left

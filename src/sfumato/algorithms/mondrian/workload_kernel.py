@@ -16,10 +16,10 @@ import numpy as np
 
 from sfumato.algorithms.mondrian.kernel import (
     STACK,
-    Aim,
     Axes,
-    Cloud,
-    Desk,
+    CutRules,
+    PointArrays,
+    Workspace,
     cut_axis,
     halves_pass,
     move,
@@ -48,8 +48,8 @@ class Asked(NamedTuple):
     weights: Counts
 
 
-class Tray(NamedTuple):
-    """Working space beside the desk.
+class ServingSpace(NamedTuple):
+    """Room for what a workload wants, beside the workspace.
 
     By place on the stack: ``open`` (queries that may be in doubt about a segment) and ``n_open``.
     By cell: ``amounts`` (rows), ``places`` (on the line), ``gains`` (of the cut behind it). By
@@ -69,10 +69,10 @@ class Tray(NamedTuple):
     right: Counts
 
 
-def new_tray(asked: Asked) -> Tray:
-    """A tray on which every query is open for the first segment."""
+def new_serving_space(asked: Asked) -> ServingSpace:
+    """Room in which every query is open for the first segment."""
     n_queries, n_cells = asked.wanted.shape
-    tray = Tray(
+    serving = ServingSpace(
         open=np.zeros((STACK, n_queries), np.int32),
         n_open=np.zeros(STACK, np.int64),
         amounts=np.zeros(n_cells, np.int64),
@@ -84,19 +84,19 @@ def new_tray(asked: Asked) -> Tray:
         left=np.zeros(n_cells + 2, np.int64),
         right=np.zeros(n_cells + 2, np.int64),
     )
-    tray.open[0] = np.arange(n_queries)
-    tray.n_open[0] = n_queries
-    return tray
+    serving.open[0] = np.arange(n_queries)
+    serving.n_open[0] = n_queries
+    return serving
 
 
 @kernel
 def cut_all_serving(
-    cloud: Cloud,
+    arrays: PointArrays,
     axes: Axes,
-    aim: Aim,
+    cut_rules: CutRules,
     asked: Asked,
-    desk: Desk,
-    tray: Tray,
+    workspace: Workspace,
+    serving: ServingSpace,
     groups: Codes,
     control: Counts,
 ) -> int:
@@ -105,19 +105,25 @@ def cut_all_serving(
     depth = 1
     while depth > 0 and control[1] == 0:
         depth -= 1
-        low, high, load = desk.stack[depth, 0], desk.stack[depth, 1], desk.stack[depth, 2]
-        middle, left_load, axis = _serving_cut(cloud, axes, aim, asked, depth, desk, tray)
+        low, high, load = (
+            workspace.stack[depth, 0],
+            workspace.stack[depth, 1],
+            workspace.stack[depth, 2],
+        )
+        middle, left_load, axis = _serving_cut(
+            arrays, axes, cut_rules, asked, depth, workspace, serving
+        )
         if middle < 0:
-            middle, left_load, axis = _usual_cut(cloud, axes, aim, depth, desk)
+            middle, left_load, axis = _usual_cut(arrays, axes, cut_rules, depth, workspace)
         if middle < 0:
-            settle(cloud.member, low, high, n_groups, groups)
+            settle(arrays.member, low, high, n_groups, groups)
             n_groups += 1
             control[0] += load
         else:
-            put_halves(cloud, middle, left_load, axis, depth, desk)
-            tray.n_open[depth + 1] = tray.n_open[depth]
-            for t in range(tray.n_open[depth]):
-                tray.open[depth + 1, t] = tray.open[depth, t]
+            put_halves(arrays, middle, left_load, axis, depth, workspace)
+            serving.n_open[depth + 1] = serving.n_open[depth]
+            for t in range(serving.n_open[depth]):
+                serving.open[depth + 1, t] = serving.open[depth, t]
             depth += 2
     return n_groups
 
@@ -140,19 +146,27 @@ def rows_wanted(codes: Codes, weights: Counts, offsets: Counts, asked: Asked) ->
 
 @inner
 def _usual_cut(
-    cloud: Cloud, axes: Axes, aim: Aim, depth: int, desk: Desk
+    arrays: PointArrays, axes: Axes, cut_rules: CutRules, depth: int, workspace: Workspace
 ) -> tuple[Whole, Whole, Whole]:
     """Where the right half starts, the left half's load, and the axis; -1: no cut is safe.
 
     In ``cut_all`` these lines stand in the loop itself: a call would make it slower by a fifth.
     """
-    low, high = desk.stack[depth, 0], desk.stack[depth, 1]
-    load, turn = desk.stack[depth, 2], desk.stack[depth, 3]
-    if load >= 2 * aim.least:
-        for t in range(rank_axes(cloud, axes, aim, low, high, turn, desk)):
-            j = desk.order[t]
+    low, high = workspace.stack[depth, 0], workspace.stack[depth, 1]
+    load, turn = workspace.stack[depth, 2], workspace.stack[depth, 3]
+    if load >= 2 * cut_rules.least:
+        for t in range(rank_axes(arrays, axes, cut_rules, low, high, turn, workspace)):
+            j = workspace.order[t]
             middle, left_load = cut_axis(
-                cloud, axes.is_set[j], j, aim, low, high, load, desk.totals[depth], desk
+                arrays,
+                axes.is_set[j],
+                j,
+                cut_rules,
+                low,
+                high,
+                load,
+                workspace.totals[depth],
+                workspace,
             )
             if middle >= 0:
                 return middle, left_load, j
@@ -161,40 +175,60 @@ def _usual_cut(
 
 @inner
 def _serving_cut(
-    cloud: Cloud, axes: Axes, aim: Aim, asked: Asked, depth: int, desk: Desk, tray: Tray
+    arrays: PointArrays,
+    axes: Axes,
+    cut_rules: CutRules,
+    asked: Asked,
+    depth: int,
+    workspace: Workspace,
+    serving: ServingSpace,
 ) -> tuple[Whole, Whole, Whole]:
     """The safe cut that serves the workload most, told as by ``_usual_cut``; -1: none serves."""
-    low, high, load = desk.stack[depth, 0], desk.stack[depth, 1], desk.stack[depth, 2]
-    if load < 2 * aim.least or tray.n_open[depth] == 0:
+    low, high, load = (
+        workspace.stack[depth, 0],
+        workspace.stack[depth, 1],
+        workspace.stack[depth, 2],
+    )
+    if load < 2 * cut_rules.least or serving.n_open[depth] == 0:
         return np.int64(-1), np.int64(0), np.int64(-1)
-    _count_cells(cloud, axes, asked, low, high, tray)
-    _close_settled(axes, asked, depth, tray)
-    for cell in range(tray.gains.size):
-        tray.gains[cell] = 0
+    _count_cells(arrays, axes, asked, low, high, serving)
+    _close_settled(axes, asked, depth, serving)
+    for cell in range(serving.gains.size):
+        serving.gains[cell] = 0
     for j in range(axes.sizes.size):
-        if tray.ends[j, 0] < tray.ends[j, 1]:
-            n_line = _lay_line(axes.is_set[j], j, asked, depth, tray)
-            _score_cuts(j, aim, asked, load, depth, n_line, tray)
+        if serving.ends[j, 0] < serving.ends[j, 1]:
+            n_line = _lay_line(axes.is_set[j], j, asked, depth, serving)
+            _score_cuts(j, cut_rules, asked, load, depth, n_line, serving)
     while True:
-        best = np.argmax(tray.gains)
-        if tray.gains[best] == 0:
+        best = np.argmax(serving.gains)
+        if serving.gains[best] == 0:
             return np.int64(-1), np.int64(0), np.int64(-1)
         axis = np.int64(asked.axis_of[best])
-        left_load = _rank_by_side(cloud, axes, asked, axis, best, low, high, desk.ranks, tray)
-        middle = move(cloud, axis, low, high, np.int64(0), np.int64(0), desk.ranks)
-        if not aim.sensitive or halves_pass(
-            cloud, aim, low, middle, high, left_load, load, desk.totals[depth], desk
+        left_load = _rank_by_side(
+            arrays, axes, asked, axis, best, low, high, workspace.ranks, serving
+        )
+        middle = move(arrays, axis, low, high, np.int64(0), np.int64(0), workspace.ranks)
+        if not cut_rules.sensitive or halves_pass(
+            arrays,
+            cut_rules,
+            low,
+            middle,
+            high,
+            left_load,
+            load,
+            workspace.totals[depth],
+            workspace,
         ):
             return middle, left_load, axis
-        tray.gains[best] = 0
+        serving.gains[best] = 0
 
 
 @inner
 def _count_cells(
-    cloud: Cloud, axes: Axes, asked: Asked, low: Whole, high: Whole, tray: Tray
+    arrays: PointArrays, axes: Axes, asked: Asked, low: Whole, high: Whole, serving: ServingSpace
 ) -> None:
     """Rows per cell, and the first and the last cell of each axis."""
-    amounts, ends = tray.amounts, tray.ends
+    amounts, ends = serving.amounts, serving.ends
     for cell in range(amounts.size):
         amounts[cell] = 0
     for j in range(axes.sizes.size):
@@ -202,40 +236,40 @@ def _count_cells(
         ends[j, 1] = -1
     for i in range(low, high):
         for j in range(axes.sizes.size):
-            cell = asked.cells[axes.offsets[j] + cloud.codes[i, j]]
-            amounts[cell] += cloud.weights[i]
+            cell = asked.cells[axes.offsets[j] + arrays.codes[i, j]]
+            amounts[cell] += arrays.weights[i]
             ends[j, 0] = min(ends[j, 0], cell)
             ends[j, 1] = max(ends[j, 1], cell)
 
 
 @inner
-def _close_settled(axes: Axes, asked: Asked, depth: int, tray: Tray) -> None:
+def _close_settled(axes: Axes, asked: Asked, depth: int, serving: ServingSpace) -> None:
     """Keep the queries that want part of the segment's box; count the axes they cut across."""
     kept = 0
-    for t in range(tray.n_open[depth]):
-        q = tray.open[depth, t]
+    for t in range(serving.n_open[depth]):
+        q = serving.open[depth, t]
         across = 0
         for j in range(axes.sizes.size):
             if asked.asks[q, j]:
-                some, all_ = _wants(q, axes.is_set[j], j, asked, tray)
+                some, all_ = _wants(q, axes.is_set[j], j, asked, serving)
                 if not some:
                     across = 0
                     break
                 if not all_:
                     across += 1
         if across > 0:
-            tray.across[q] = across
-            tray.open[depth, kept] = q
+            serving.across[q] = across
+            serving.open[depth, kept] = q
             kept += 1
-    tray.n_open[depth] = kept
+    serving.n_open[depth] = kept
 
 
 @inner
-def _wants(q: int, is_set: bool, j: int, asked: Asked, tray: Tray) -> tuple[bool, bool]:
+def _wants(q: int, is_set: bool, j: int, asked: Asked, serving: ServingSpace) -> tuple[bool, bool]:
     """Whether a query wants some, and all, of what the segment's box has along an axis."""
     some, all_ = False, True
-    for cell in range(tray.ends[j, 0], tray.ends[j, 1] + 1):
-        if is_set and tray.amounts[cell] == 0:
+    for cell in range(serving.ends[j, 0], serving.ends[j, 1] + 1):
+        if is_set and serving.amounts[cell] == 0:
             continue
         if asked.wanted[q, cell]:
             some = True
@@ -247,29 +281,31 @@ def _wants(q: int, is_set: bool, j: int, asked: Asked, tray: Tray) -> tuple[bool
 
 
 @inner
-def _lay_line(is_set: bool, j: int, asked: Asked, depth: int, tray: Tray) -> int:
+def _lay_line(is_set: bool, j: int, asked: Asked, depth: int, serving: ServingSpace) -> int:
     """Lay the line of an axis and note the cells' places on it; how long it is."""
     n_line = 0
-    for cell in range(tray.ends[j, 0], tray.ends[j, 1] + 1):
+    for cell in range(serving.ends[j, 0], serving.ends[j, 1] + 1):
         at = n_line
         if is_set:
-            if tray.amounts[cell] == 0:
+            if serving.amounts[cell] == 0:
                 continue
-            while at > 0 and _comes_first(cell, tray.line[at - 1], j, asked, depth, tray):
-                tray.line[at] = tray.line[at - 1]
+            while at > 0 and _comes_first(cell, serving.line[at - 1], j, asked, depth, serving):
+                serving.line[at] = serving.line[at - 1]
                 at -= 1
-        tray.line[at] = cell
+        serving.line[at] = cell
         n_line += 1
     for at in range(n_line):
-        tray.places[tray.line[at]] = at
+        serving.places[serving.line[at]] = at
     return n_line
 
 
 @inner
-def _comes_first(cell: Whole, other: Whole, j: int, asked: Asked, depth: int, tray: Tray) -> bool:
+def _comes_first(
+    cell: Whole, other: Whole, j: int, asked: Asked, depth: int, serving: ServingSpace
+) -> bool:
     """Whether the first query that tells two cells of a set apart wants the one."""
-    for t in range(tray.n_open[depth]):
-        q = tray.open[depth, t]
+    for t in range(serving.n_open[depth]):
+        q = serving.open[depth, t]
         if asked.asks[q, j] and asked.wanted[q, cell] != asked.wanted[q, other]:
             return bool(asked.wanted[q, cell])
     return False
@@ -277,41 +313,49 @@ def _comes_first(cell: Whole, other: Whole, j: int, asked: Asked, depth: int, tr
 
 @inner
 def _score_cuts(
-    j: int, aim: Aim, asked: Asked, load: Whole, depth: int, n_line: int, tray: Tray
+    j: int,
+    cut_rules: CutRules,
+    asked: Asked,
+    load: Whole,
+    depth: int,
+    n_line: int,
+    serving: ServingSpace,
 ) -> None:
     """The gain of every cut along a line: rows no longer in doubt, times the queries' weights."""
-    line, left, right = tray.line, tray.left, tray.right
+    line, left, right = serving.line, serving.left, serving.right
     for at in range(n_line + 1):
         left[at] = 0
         right[at] = 0
-    for t in range(tray.n_open[depth]):
-        q = tray.open[depth, t]
+    for t in range(serving.n_open[depth]):
+        q = serving.open[depth, t]
         if asked.asks[q, j]:
-            _add_served(asked.wanted[q], asked.weights[q], tray.across[q] == 1, n_line, tray)
+            _add_served(asked.wanted[q], asked.weights[q], serving.across[q] == 1, n_line, serving)
     for at in range(n_line):
         left[n_line - 1 - at] += left[n_line - at]
         right[at + 1] += right[at]
     upto = np.int64(0)
     last = -1
     for at in range(n_line):
-        amount = tray.amounts[line[at]]
+        amount = serving.amounts[line[at]]
         if amount == 0:
             continue
-        if last >= 0 and upto >= aim.least and load - upto >= aim.least:
-            tray.gains[line[last]] = upto * left[last + 1] + (load - upto) * right[at]
+        if last >= 0 and upto >= cut_rules.least and load - upto >= cut_rules.least:
+            serving.gains[line[last]] = upto * left[last + 1] + (load - upto) * right[at]
         upto += amount
         last = at
 
 
 @inner
-def _add_served(wanted: Flags, weight: Whole, alone: bool, n_line: int, tray: Tray) -> None:
+def _add_served(
+    wanted: Flags, weight: Whole, alone: bool, n_line: int, serving: ServingSpace
+) -> None:
     """Note which halves serve a query: they lie outside of it or, where no other axis is cut
     across, inside.
 
     A left half does if it ends before the line first changes, a right half if it starts behind the
     last change.
     """
-    line = tray.line
+    line = serving.line
     first, last = wanted[line[0]], wanted[line[n_line - 1]]
     change = 1
     while change < n_line and wanted[line[change]] == first:
@@ -319,17 +363,17 @@ def _add_served(wanted: Flags, weight: Whole, alone: bool, n_line: int, tray: Tr
     if change == n_line:
         return
     if alone or not first:
-        tray.left[change] += weight
+        serving.left[change] += weight
     if alone or not last:
         change = n_line - 1
         while wanted[line[change - 1]] == last:
             change -= 1
-        tray.right[change] += weight
+        serving.right[change] += weight
 
 
 @inner
 def _rank_by_side(
-    cloud: Cloud,
+    arrays: PointArrays,
     axes: Axes,
     asked: Asked,
     axis: Whole,
@@ -337,14 +381,14 @@ def _rank_by_side(
     low: Whole,
     high: Whole,
     ranks: Codes,
-    tray: Tray,
+    serving: ServingSpace,
 ) -> Whole:
     """Rank 0 for the codes left of a cut, 1 for the others; the load of the left half."""
     left = np.int64(0)
     for i in range(low, high):
-        code = cloud.codes[i, axis]
+        code = arrays.codes[i, axis]
         cell = asked.cells[axes.offsets[axis] + code]
-        ranks[code] = tray.places[cell] > tray.places[cut]
+        ranks[code] = serving.places[cell] > serving.places[cut]
         if ranks[code] == 0:
-            left += cloud.weights[i]
+            left += arrays.weights[i]
     return left

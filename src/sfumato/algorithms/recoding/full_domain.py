@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
-from sfumato.algorithms.base import TIME_LIMIT, Progress, unheard
+from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, require_limit
 from sfumato.algorithms.recoding.base import levels_of
 from sfumato.algorithms.recoding.frequency_sets import FrequencySet, compile_first
@@ -107,7 +107,9 @@ class FullDomain:
         """Choose the levels."""
         deadline = self._deadline()
         exact, _ = FrequencySet.of(table, needs)
-        return _solved(self._judge(table, needs, exact), table, progress or unheard, deadline)
+        return _solved(
+            self._judge(table, needs, exact), table, progress or ignore_progress, deadline
+        )
 
     def partition(
         self,
@@ -120,7 +122,7 @@ class FullDomain:
         deadline = self._deadline()
         exact, vector_of_row = FrequencySet.of(table, needs)
         judge = self._judge(table, needs, exact)
-        solution = _solved(judge, table, progress or unheard, deadline)
+        solution = _solved(judge, table, progress or ignore_progress, deadline)
         recodings = judge.recodings(tuple(solution.levels.values()))
         # with QIDs the groups of all columns together owe nothing to the model
         publisher = replace(judge.judge, needs=()) if self.qids else judge.judge

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sfumato.algorithms.base import Progress, unheard
+from sfumato.algorithms.base import Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, OutOfTime
 from sfumato.algorithms.recoding.lattice import Lattice
 from sfumato.algorithms.recoding.levels import LevelJudge, Levels, size_of
@@ -96,7 +96,7 @@ def _best_of_block(judge: LevelJudge, block: list[int], deadline: Deadline) -> F
     except OutOfTime:
         return Found(low, 0.0, finished=False)
     lattice = Lattice(judge, low, deadline, relaxed=True)
-    lattice.search(unheard)
+    lattice.search(ignore_progress)
     best = lattice.best if lattice.finished else low
     return Found(best, lattice.cost, lattice.finished)
 

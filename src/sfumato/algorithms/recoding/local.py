@@ -31,7 +31,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.algorithms.base import TIME_LIMIT, Progress, unheard
+from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.deadline import Deadline, OutOfTime, require_limit
 from sfumato.algorithms.ladders import ladder
@@ -96,7 +96,7 @@ class LocalRecoding:
             for one, attribute in zip(ladders, table.quasi, strict=True)
         ]
         size = prod(len(levels) for levels in costs)
-        walk = _Walk(search, costs, deadline.sooner(_SHARE), progress or unheard)
+        walk = _Walk(search, costs, deadline.sooner(_SHARE), progress or ignore_progress)
         finished = walk.all_vectors() if size <= self.visits else walk.climbs()
         if not finished:
             _strides(search, costs, walk.bottom, deadline)

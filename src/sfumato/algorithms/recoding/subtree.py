@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sfumato.algorithms.base import TIME_LIMIT, Progress, unheard
+from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, require_limit
 from sfumato.algorithms.recoding.base import levels_of
 from sfumato.algorithms.recoding.cuts import SIBLING, SUBTREE, Cut, Scheme
@@ -108,7 +108,7 @@ class _Search:
 
     def partition(self, scheme: Scheme, progress: Progress | None, deadline: Deadline) -> Partition:
         """Group the rows by the best cuts."""
-        best, in_time = self._best(scheme, progress or unheard, deadline)
+        best, in_time = self._best(scheme, progress or ignore_progress, deadline)
         notes = {
             "locally_optimal": best.finished,
             "visited": best.visited,
@@ -121,7 +121,7 @@ class _Search:
         coarser, in_time = self._coarser(scheme, deadline.sooner(0.5))
         roots = [Cut.at_root(attribute) for attribute in self._table.quasi]
         ends = [
-            self._descended(coarser, scheme, unheard, deadline.sooner(0.5)),
+            self._descended(coarser, scheme, ignore_progress, deadline.sooner(0.5)),
             self._descended(roots, scheme, hear, deadline),
         ]
         return min(ends, key=_cost), in_time and all(end.finished for end in ends)
@@ -130,7 +130,7 @@ class _Search:
         """The best cuts of the next coarser scheme: levels for subtrees, subtrees for siblings."""
         if scheme is SUBTREE:
             return self._levels(deadline)
-        end, in_time = self._best(SUBTREE, unheard, deadline)
+        end, in_time = self._best(SUBTREE, ignore_progress, deadline)
         return end.cuts, in_time
 
     def _descended(
@@ -142,7 +142,7 @@ class _Search:
         """The cuts of the best full-domain generalization."""
         quasi = self._table.quasi
         judge = LevelJudge([levels_of(attribute) for attribute in quasi], self._exact, self._judge)
-        found = best_levels(judge, unheard, deadline)
+        found = best_levels(judge, ignore_progress, deadline)
         cuts = [Cut.at_level(each, level) for each, level in zip(quasi, found.best, strict=True)]
         return cuts, found.finished
 

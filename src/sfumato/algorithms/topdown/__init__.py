@@ -42,14 +42,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.algorithms.base import Progress, unheard
+from sfumato.algorithms.base import Progress, ignore_progress
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.goal import Goal, goal_of
 from sfumato.algorithms.points import Points
 from sfumato.algorithms.topdown.index import Index, fill_index, new_index
-from sfumato.algorithms.topdown.merge import label_groups, merge_all, new_tray
+from sfumato.algorithms.topdown.merge import label_groups, merge_all, new_workspace
 from sfumato.algorithms.topdown.plain import merge_all_plain
-from sfumato.algorithms.topdown.space import Cloud, Sets, cloud_of, sets_of
+from sfumato.algorithms.topdown.space import PointArrays, Sets, cloud_of, sets_of
 from sfumato.algorithms.topdown.split import new_table, new_tree, split_all
 from sfumato.algorithms.topdown.taking import new_plan
 from sfumato.core.arrays import Counts
@@ -92,46 +92,46 @@ class TopDown:
         rules = compile_rules(needs, coarse)
         points = Points.distinct(coarse, rules.offsets if rules else {})
         order = randomness.permutation(len(points.weights)).astype(np.int32)
-        cloud, sets = cloud_of(coarse, points, order), sets_of(coarse)
-        index = split_cloud(cloud, sets, rules.least if rules else 1, self.rounds, progress)
+        arrays, sets = cloud_of(coarse, points, order), sets_of(coarse)
+        index = split_cloud(arrays, sets, rules.least if rules else 1, self.rounds, progress)
         if rules is None:
-            merge_all_plain(points, cloud, sets, index, coarse, needs)
+            merge_all_plain(points, arrays, sets, index, coarse, needs)
         else:
-            merge(cloud, sets, goal_of(rules, table.n_rows), index, progress)
+            merge(arrays, sets, goal_of(rules, table.n_rows), index, progress)
         groups = np.empty(len(points.weights), np.int32)
-        label_groups(index, cloud, groups)
+        label_groups(index, arrays, groups)
         return Partition.of(groups[points.point_of_row])
 
 
 def split_cloud(
-    cloud: Cloud, sets: Sets, least: int, rounds: int, progress: Progress | None = None
+    arrays: PointArrays, sets: Sets, least: int, rounds: int, progress: Progress | None = None
 ) -> Index:
     """Steps 1 to 3: groups of at most ``least`` rows, or of one point."""
-    n_rows = int(cloud.weights.sum())
-    tree, room = new_tree(len(cloud.weights), n_rows), new_table(cloud, sets)
+    n_rows = int(arrays.weights.sum())
+    tree, room = new_tree(len(arrays.weights), n_rows), new_table(arrays, sets)
 
     def run(control: Counts) -> int:
-        return split_all(cloud, sets, least, rounds, tree, room, control)
+        return split_all(arrays, sets, least, rounds, tree, room, control)
 
     announce(split_all)
     n_nodes = _watched(run, n_rows, n_rows, progress, 0.0)
-    index = new_index(tree, n_nodes, cloud, sets)
-    fill_index(index, tree, cloud, sets)
+    index = new_index(tree, n_nodes, arrays, sets)
+    fill_index(index, tree, arrays, sets)
     return index
 
 
 def merge(
-    cloud: Cloud, sets: Sets, goal: Goal, index: Index, progress: Progress | None = None
+    arrays: PointArrays, sets: Sets, goal: Goal, index: Index, progress: Progress | None = None
 ) -> None:
     """Step 4, from the kernel."""
     n_nodes = len(index.heads)
-    plan, tray = new_plan(len(cloud.weights)), new_tray(n_nodes, len(goal.whole))
+    plan, workspace = new_plan(len(arrays.weights)), new_workspace(n_nodes, len(goal.whole))
 
     def run(control: Counts) -> int:
-        return merge_all(cloud, sets, goal, index, plan, tray, control)
+        return merge_all(arrays, sets, goal, index, plan, workspace, control)
 
     announce(merge_all)
-    _watched(run, n_nodes, int(cloud.weights.sum()), progress, 0.5)
+    _watched(run, n_nodes, int(arrays.weights.sum()), progress, 0.5)
 
 
 def _watched(
@@ -140,5 +140,5 @@ def _watched(
     """Run one of the two halves; its share of the whole starts at ``done``."""
     if n_rows < _WATCHED:
         return run(np.zeros(2, np.int64))
-    told = progress or unheard
+    told = progress or ignore_progress
     return watch(run, total, lambda share: told(done + share / 2))

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.algorithms.topdown.rows import WIDTH, Rows, draw_above, draw_all, new_rows, write_slot
 from sfumato.algorithms.topdown.space import (
-    Cloud,
+    PointArrays,
     Sets,
     Sides,
     add_point,
@@ -44,9 +44,9 @@ class Index(NamedTuple):
     wide: Flags
 
 
-def new_index(tree: Tree, n_nodes: int, cloud: Cloud, sets: Sets) -> Index:
+def new_index(tree: Tree, n_nodes: int, arrays: PointArrays, sets: Sets) -> Index:
     """Room for a tree of so many nodes."""
-    n_axes, n_words = cloud.places.shape[1], int(sets.words[-1])
+    n_axes, n_words = arrays.places.shape[1], int(sets.words[-1])
     rows = new_rows(tree.sides[:n_nodes], n_axes, n_words)
     room = WIDTH * len(rows.first) + 2  # a row of each level, and where the search starts
     return Index(
@@ -55,7 +55,7 @@ def new_index(tree: Tree, n_nodes: int, cloud: Cloud, sets: Sets) -> Index:
         spares=np.zeros(n_nodes, np.int64),
         heads=np.full(n_nodes, -1, np.int32),
         n_points=np.zeros(n_nodes, np.int32),
-        following=np.arange(len(cloud.weights), dtype=np.int32),
+        following=np.arange(len(arrays.weights), dtype=np.int32),
         rows=rows,
         stack=np.zeros(room, np.int64),
         bounds=np.zeros(room),
@@ -64,7 +64,7 @@ def new_index(tree: Tree, n_nodes: int, cloud: Cloud, sets: Sets) -> Index:
 
 
 @kernel
-def fill_index(index: Index, tree: Tree, cloud: Cloud, sets: Sets) -> None:
+def fill_index(index: Index, tree: Tree, arrays: PointArrays, sets: Sets) -> None:
     """Make the regions that were not split groups, and draw all boxes."""
     for node in range(index.heads.size):
         if tree.sides[node, 0] >= 0:
@@ -72,7 +72,7 @@ def fill_index(index: Index, tree: Tree, cloud: Cloud, sets: Sets) -> None:
         low, high = tree.segments[node, 0], tree.segments[node, 1]
         for i in range(low, high):
             index.following[i] = i + 1 if i + 1 < high else low
-            add_point(index.sides, node, cloud, sets, i)
+            add_point(index.sides, node, arrays, sets, i)
         index.heads[node] = low
         index.n_points[node] = high - low
         index.sides.penalties[node] = penalty_of(index.sides, node, sets)

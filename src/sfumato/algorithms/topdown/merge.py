@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.algorithms.goal import Goal
 from sfumato.algorithms.topdown.index import GONE, Index, put_load, remove_group
 from sfumato.algorithms.topdown.search import find_neighbours
-from sfumato.algorithms.topdown.space import Cloud, Sets, join_boxes, penalty_of
+from sfumato.algorithms.topdown.space import PointArrays, Sets, join_boxes, penalty_of
 from sfumato.algorithms.topdown.taking import Plan, plan_taking, take_points
 from sfumato.core.arrays import Codes, Counts, Whole
 from sfumato.core.compiled import inner, kernel
@@ -24,7 +24,7 @@ _FAR = 4.0  # a donor that would cost so many times the merging, if merged with,
 _NODE = 31  # bits of a queue's key that are a node, below its load
 
 
-class Tray(NamedTuple):
+class Workspace(NamedTuple):
     """Working space: ``queue`` is a heap of groups that do not pass, the smallest first."""
 
     queue: Counts
@@ -32,9 +32,9 @@ class Tray(NamedTuple):
     scratch: Counts
 
 
-def new_tray(n_nodes: int, n_values: int) -> Tray:
+def new_workspace(n_nodes: int, n_values: int) -> Workspace:
     """Room to merge the groups of a tree of so many nodes."""
-    return Tray(
+    return Workspace(
         queue=np.zeros(n_nodes + 1, np.int64),
         histogram=np.zeros(n_values, np.int64),
         scratch=np.zeros(n_values + 1, np.int64),
@@ -43,16 +43,22 @@ def new_tray(n_nodes: int, n_values: int) -> Tray:
 
 @kernel
 def merge_all(
-    cloud: Cloud, sets: Sets, goal: Goal, index: Index, plan: Plan, tray: Tray, control: Counts
+    arrays: PointArrays,
+    sets: Sets,
+    goal: Goal,
+    index: Index,
+    plan: Plan,
+    workspace: Workspace,
+    control: Counts,
 ) -> int:
     """Merge until every group passes; tells how often something was done about a group."""
     queued = 0
     for node in range(index.heads.size):
-        if index.heads[node] >= 0 and not group_passes(cloud, goal, index, node, tray):
-            queued = enqueue(tray.queue, queued, (index.loads[node] << _NODE) + node)
+        if index.heads[node] >= 0 and not group_passes(arrays, goal, index, node, workspace):
+            queued = enqueue(workspace.queue, queued, (index.loads[node] << _NODE) + node)
     while queued > 0 and control[1] == 0:
-        key = tray.queue[0]
-        queued = dequeue(tray.queue, queued)
+        key = workspace.queue[0]
+        queued = dequeue(workspace.queue, queued)
         group = key & ((1 << _NODE) - 1)
         if index.loads[group] != key >> _NODE:  # merged since
             continue
@@ -62,72 +68,82 @@ def merge_all(
         partner, cost, donor, _ = find_neighbours(index, sets, group, enough, _FAR)
         if partner < 0:
             break  # all rows are together
-        if donor >= 0 and takes(cloud, sets, goal, index, group, donor, cost, plan, tray):
+        if donor >= 0 and takes(arrays, sets, goal, index, group, donor, cost, plan, workspace):
             continue
         merged = merge_groups(index, sets, group, partner)
-        if not group_passes(cloud, goal, index, merged, tray):
-            queued = enqueue(tray.queue, queued, (index.loads[merged] << _NODE) + merged)
+        if not group_passes(arrays, goal, index, merged, workspace):
+            queued = enqueue(workspace.queue, queued, (index.loads[merged] << _NODE) + merged)
     return int(control[0])
 
 
 @inner
-def group_passes(cloud: Cloud, goal: Goal, index: Index, group: Whole, tray: Tray) -> bool:
+def group_passes(
+    arrays: PointArrays, goal: Goal, index: Index, group: Whole, workspace: Workspace
+) -> bool:
     """Whether a group meets the requirements."""
     if index.loads[group] < goal.least:
         return False
     if not goal.sensitive:
         return True
-    for v in range(tray.histogram.size):
-        tray.histogram[v] = 0
+    for v in range(workspace.histogram.size):
+        workspace.histogram[v] = 0
     i = index.heads[group]
     for _ in range(index.n_points[group]):
-        count_point(cloud, i, tray.histogram)
+        count_point(arrays, i, workspace.histogram)
         i = index.following[i]
-    return passes_rules(goal.rules, tray.histogram, index.loads[group], goal.whole, tray.scratch)
+    return passes_rules(
+        goal.rules, workspace.histogram, index.loads[group], goal.whole, workspace.scratch
+    )
 
 
 @inner
-def count_point(cloud: Cloud, i: Whole, histogram: Counts) -> None:
+def count_point(arrays: PointArrays, i: Whole, histogram: Counts) -> None:
     """Add the sensitive values of a point."""
-    point = cloud.member[i]
-    for entry in range(cloud.starts[point], cloud.starts[point + 1]):
-        histogram[cloud.values[entry]] += cloud.counts[entry]
+    point = arrays.member[i]
+    for entry in range(arrays.starts[point], arrays.starts[point + 1]):
+        histogram[arrays.values[entry]] += arrays.counts[entry]
 
 
 @inner
 def takes(
-    cloud: Cloud, sets: Sets, goal: Goal, index: Index, group: Whole, donor: Whole, cost: float,
-    plan: Plan, tray: Tray,
+    arrays: PointArrays, sets: Sets, goal: Goal, index: Index, group: Whole, donor: Whole,
+    cost: float, plan: Plan, workspace: Workspace,
 ) -> bool:  # fmt: skip
     """Let a group that lacks rows take some from a donor, if that costs less than merging."""
-    if plan_taking(cloud, sets, goal.least, index, group, donor, plan) >= cost:
+    if plan_taking(arrays, sets, goal.least, index, group, donor, plan) >= cost:
         return False
-    if goal.sensitive and not plan_passes(cloud, goal, index, group, donor, plan, tray):
+    if goal.sensitive and not plan_passes(arrays, goal, index, group, donor, plan, workspace):
         return False
-    take_points(cloud, sets, index, group, donor, plan)
+    take_points(arrays, sets, index, group, donor, plan)
     return True
 
 
 @inner
 def plan_passes(
-    cloud: Cloud, goal: Goal, index: Index, group: Whole, donor: Whole, plan: Plan, tray: Tray
+    arrays: PointArrays,
+    goal: Goal,
+    index: Index,
+    group: Whole,
+    donor: Whole,
+    plan: Plan,
+    workspace: Workspace,
 ) -> bool:
     """Whether the group with what it takes, and the donor with the rest, meet the requirements."""
     for taken in (True, False):
         load = np.int64(0)
-        for v in range(tray.histogram.size):
-            tray.histogram[v] = 0
+        for v in range(workspace.histogram.size):
+            workspace.histogram[v] = 0
         for t in range(index.n_points[donor]):
             if plan.taken[t] == taken:
-                load += cloud.weights[plan.points[t]]
-                count_point(cloud, plan.points[t], tray.histogram)
+                load += arrays.weights[plan.points[t]]
+                count_point(arrays, plan.points[t], workspace.histogram)
         if taken:
             load += index.loads[group]
             i = index.heads[group]
             for _ in range(index.n_points[group]):
-                count_point(cloud, i, tray.histogram)
+                count_point(arrays, i, workspace.histogram)
                 i = index.following[i]
-        if not passes_rules(goal.rules, tray.histogram, load, goal.whole, tray.scratch):
+        if not passes_rules(goal.rules, workspace.histogram, load, goal.whole, workspace.scratch):
             return False
     return True
 
@@ -175,7 +191,7 @@ def dequeue(heap: Counts, n: int) -> int:
 
 
 @kernel
-def label_groups(index: Index, cloud: Cloud, groups: Codes) -> int:
+def label_groups(index: Index, arrays: PointArrays, groups: Codes) -> int:
     """Fill the group of every point, by the number it came with; tells how many there are."""
     found = 0
     for node in range(index.heads.size):
@@ -183,7 +199,7 @@ def label_groups(index: Index, cloud: Cloud, groups: Codes) -> int:
             continue
         i = index.heads[node]
         for _ in range(index.n_points[node]):
-            groups[cloud.member[i]] = found
+            groups[arrays.member[i]] = found
             i = index.following[i]
         found += 1
     return found

@@ -15,7 +15,7 @@ from sfumato.algorithms.points import Points
 from sfumato.algorithms.topdown.index import GONE, Index
 from sfumato.algorithms.topdown.merge import merge_groups
 from sfumato.algorithms.topdown.search import find_neighbours
-from sfumato.algorithms.topdown.space import Cloud, Sets
+from sfumato.algorithms.topdown.space import PointArrays, Sets
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
@@ -25,7 +25,7 @@ from sfumato.models.requirements import Requirement
 
 def merge_all_plain(
     points: Points,
-    cloud: Cloud,
+    arrays: PointArrays,
     sets: Sets,
     index: Index,
     table: Microdata,
@@ -35,7 +35,7 @@ def merge_all_plain(
     judge = _Judge(points, table, needs)
 
     def passes(group: int) -> bool:
-        return judge.passes(cloud.member[_ring(index, group)])
+        return judge.passes(arrays.member[_ring(index, group)])
 
     leaves = np.flatnonzero(index.heads >= 0).tolist()
     queue = [(int(index.loads[group]), group) for group in leaves if not passes(group)]
@@ -80,7 +80,7 @@ class _Judge:
 
 
 def _ring(index: Index, group: int) -> list[int]:
-    """The places of a group's points in the cloud."""
+    """The places of a group's points in the arrays."""
     places = [int(index.heads[group])]
     while index.following[places[-1]] != places[0]:
         places.append(int(index.following[places[-1]]))

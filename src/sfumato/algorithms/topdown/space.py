@@ -24,7 +24,7 @@ from sfumato.core.microdata import Microdata
 BITS = 256
 
 
-class Cloud(NamedTuple):
+class PointArrays(NamedTuple):
     """The points in random order: coordinates on the axes, codes in the sets, weights.
 
     ``member`` remembers where each came from; by that number ``starts``, ``values`` and ``counts``
@@ -71,7 +71,7 @@ def sets_of(table: Microdata) -> Sets:
     )
 
 
-def cloud_of(table: Microdata, points: Points, order: Codes) -> Cloud:
+def cloud_of(table: Microdata, points: Points, order: Codes) -> PointArrays:
     """The points in the given order."""
     codes = points.codes[order]
     axes = [
@@ -81,7 +81,7 @@ def cloud_of(table: Microdata, points: Points, order: Codes) -> Cloud:
     ]
     sets = [j for j, attribute in enumerate(table.quasi) if not attribute.ordered]
     places = np.stack(axes, axis=1) if axes else np.zeros((len(order), 0))
-    return Cloud(
+    return PointArrays(
         places=np.ascontiguousarray(places),
         codes=np.ascontiguousarray(codes[:, sets]),
         weights=points.weights[order],
@@ -114,14 +114,14 @@ def clear_box(sides: Sides, at: Whole) -> None:
 
 
 @inner
-def add_point(sides: Sides, at: Whole, cloud: Cloud, sets: Sets, i: Whole) -> None:
+def add_point(sides: Sides, at: Whole, arrays: PointArrays, sets: Sets, i: Whole) -> None:
     """Widen a box to hold a point; the penalty is left as it was."""
     for j in range(sides.lows.shape[1]):
-        place = cloud.places[i, j]
+        place = arrays.places[i, j]
         sides.lows[at, j] = min(sides.lows[at, j], place)
         sides.highs[at, j] = max(sides.highs[at, j], place)
     for s in range(sets.bits.size):
-        bit = cloud.codes[i, s] % sets.bits[s]
+        bit = arrays.codes[i, s] % sets.bits[s]
         sides.bits[at, sets.words[s] + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
 
 

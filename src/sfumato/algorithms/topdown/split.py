@@ -1,8 +1,8 @@
 """The compiled first half of TopDown: regions split in two around two seeds, again and again.
 
-Points are moved, not pointed at: a region is a segment [low, high) of the cloud, and a split makes
-its two sides segments again, each in the order it had. The cloud comes in random order, so a region
-has its points in random order too, and its first point is a random one.
+Points are moved, not pointed at: a region is a segment [low, high) of the arrays, and a split makes
+its two sides segments again, each in the order it had. They come in random order, so a
+region has its points in random order too, and its first point is a random one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.algorithms.topdown.space import Cloud, Sets
+from sfumato.algorithms.topdown.space import PointArrays, Sets
 from sfumato.core.arrays import Codes, Counts, Flags, Floats, Whole
 from sfumato.core.compiled import inner, kernel
 
@@ -65,27 +65,33 @@ def new_tree(n_points: int, n_rows: int) -> Tree:
     return tree
 
 
-def new_table(cloud: Cloud, sets: Sets) -> Table:
-    """Room to split a cloud."""
-    n_axes = cloud.places.shape[1]
+def new_table(arrays: PointArrays, sets: Sets) -> Table:
+    """Room to split points."""
+    n_axes = arrays.places.shape[1]
     return Table(
         lows=np.zeros((2, n_axes)),
         highs=np.zeros((2, n_axes)),
         penalties=np.zeros(2),
         loads=np.zeros(2, np.int64),
         seen=np.zeros((2, int(sets.offsets[-1])), np.bool_),
-        places=np.empty_like(cloud.places),
-        codes=np.empty_like(cloud.codes),
-        weights=np.empty_like(cloud.weights),
-        member=np.empty_like(cloud.member),
-        chosen=np.zeros(len(cloud.weights), np.bool_),
+        places=np.empty_like(arrays.places),
+        codes=np.empty_like(arrays.codes),
+        weights=np.empty_like(arrays.weights),
+        member=np.empty_like(arrays.member),
+        chosen=np.zeros(len(arrays.weights), np.bool_),
         stack=np.zeros(STACK, np.int64),
     )
 
 
 @kernel
 def split_all(
-    cloud: Cloud, sets: Sets, least: int, rounds: int, tree: Tree, table: Table, control: Counts
+    arrays: PointArrays,
+    sets: Sets,
+    least: int,
+    rounds: int,
+    tree: Tree,
+    table: Table,
+    control: Counts,
 ) -> int:
     """Split regions of more than ``least`` rows; fills the tree, tells how many regions it has."""
     n_regions = 1
@@ -98,7 +104,7 @@ def split_all(
         if n_points < 2 or tree.loads[region] <= least:
             control[0] += tree.loads[region]
             continue
-        split_region(cloud, sets, rounds, tree, region, n_regions, table)
+        split_region(arrays, sets, rounds, tree, region, n_regions, table)
         few, many = n_regions, n_regions + 1
         middle = tree.segments[many, 0]
         if middle - tree.segments[region, 0] > tree.segments[region, 1] - middle:
@@ -112,15 +118,21 @@ def split_all(
 
 @inner
 def split_region(
-    cloud: Cloud, sets: Sets, rounds: int, tree: Tree, region: Whole, n_regions: int, table: Table
+    arrays: PointArrays,
+    sets: Sets,
+    rounds: int,
+    tree: Tree,
+    region: Whole,
+    n_regions: int,
+    table: Table,
 ) -> None:
     """Split a region of two points or more; its sides become regions n_regions and the next."""
     low, high = tree.segments[region, 0], tree.segments[region, 1]
-    one, other = find_seeds(cloud, sets, rounds, low, high)
-    start_side(cloud, sets, one, 0, table)
-    start_side(cloud, sets, other, 1, table)
-    choose_sides(cloud, sets, low, high, one, other, table)
-    middle = part_sides(cloud, low, high, table)
+    one, other = find_seeds(arrays, sets, rounds, low, high)
+    start_side(arrays, sets, one, 0, table)
+    start_side(arrays, sets, other, 1, table)
+    choose_sides(arrays, sets, low, high, one, other, table)
+    middle = part_sides(arrays, low, high, table)
     for side in range(2):
         child = n_regions + side
         tree.sides[region, side] = child
@@ -132,10 +144,10 @@ def split_region(
 
 @inner
 def find_seeds(
-    cloud: Cloud, sets: Sets, rounds: int, low: Whole, high: Whole
+    arrays: PointArrays, sets: Sets, rounds: int, low: Whole, high: Whole
 ) -> tuple[Whole, Whole]:
     """Two points whose common box is large: the farthest from a point, ``rounds`` times."""
-    places, codes, shares = cloud.places, cloud.codes, sets.shares  # as locals they cost less
+    places, codes, shares = arrays.places, arrays.codes, sets.shares  # as locals they cost less
     one: Whole = np.int64(low)
     other: Whole = np.int64(low)
     widest = -1.0
@@ -161,14 +173,14 @@ def find_seeds(
 
 @inner
 def choose_sides(
-    cloud: Cloud, sets: Sets, low: Whole, high: Whole, one: Whole, other: Whole, table: Table
+    arrays: PointArrays, sets: Sets, low: Whole, high: Whole, one: Whole, other: Whole, table: Table
 ) -> None:
     """Fill ``chosen``: the side whose NCP grows least, of equals the one with fewer rows.
 
     The NCP of a side is its load times its penalty; this loop calls nothing, for every point of
     every region comes through here.
     """
-    places, codes, weights = cloud.places, cloud.codes, cloud.weights
+    places, codes, weights = arrays.places, arrays.codes, arrays.weights
     lows, highs, seen = table.lows, table.highs, table.seen
     penalties, loads, chosen = table.penalties, table.loads, table.chosen
     offsets, shares = sets.offsets, sets.shares
@@ -212,9 +224,9 @@ def choose_sides(
 
 
 @inner
-def part_sides(cloud: Cloud, low: Whole, high: Whole, table: Table) -> Whole:
+def part_sides(arrays: PointArrays, low: Whole, high: Whole, table: Table) -> Whole:
     """Bring the first side before the second, each in the order it has; where the second starts."""
-    places, codes, weights, member = cloud.places, cloud.codes, cloud.weights, cloud.member
+    places, codes, weights, member = arrays.places, arrays.codes, arrays.weights, arrays.member
     middle = low
     waiting = 0
     for i in range(low, high):
@@ -245,12 +257,12 @@ def part_sides(cloud: Cloud, low: Whole, high: Whole, table: Table) -> Whole:
 
 
 @inner
-def start_side(cloud: Cloud, sets: Sets, i: Whole, side: int, table: Table) -> None:
+def start_side(arrays: PointArrays, sets: Sets, i: Whole, side: int, table: Table) -> None:
     """Make a side that holds its seed only."""
-    for j in range(cloud.places.shape[1]):
-        table.lows[side, j] = cloud.places[i, j]
-        table.highs[side, j] = cloud.places[i, j]
+    for j in range(arrays.places.shape[1]):
+        table.lows[side, j] = arrays.places[i, j]
+        table.highs[side, j] = arrays.places[i, j]
     for s in range(sets.bits.size):
-        table.seen[side, sets.offsets[s] + cloud.codes[i, s]] = True
+        table.seen[side, sets.offsets[s] + arrays.codes[i, s]] = True
     table.penalties[side] = 0.0
-    table.loads[side] = cloud.weights[i]
+    table.loads[side] = arrays.weights[i]

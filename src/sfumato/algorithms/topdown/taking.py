@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.algorithms.topdown.index import Index, put_load
 from sfumato.algorithms.topdown.space import (
-    Cloud,
+    PointArrays,
     Sets,
     add_point,
     clear_box,
@@ -43,13 +43,19 @@ def new_plan(n_points: int) -> Plan:
 
 @inner
 def plan_taking(
-    cloud: Cloud, sets: Sets, least: int, index: Index, group: Whole, donor: Whole, plan: Plan
+    arrays: PointArrays,
+    sets: Sets,
+    least: int,
+    index: Index,
+    group: Whole,
+    donor: Whole,
+    plan: Plan,
 ) -> float:
     """Choose points for a group; what NCP grows by, infinite where they would not be enough.
 
     The trial boxes of the index become those of the group and the donor afterwards.
     """
-    rank_points(cloud, sets, index, group, donor, plan)
+    rank_points(arrays, sets, index, group, donor, plan)
     sides, n = index.sides, index.n_points[donor]
     fuller, rest = index.loads.size, index.loads.size + 1
     join_boxes(sides, fuller, group, group)
@@ -57,12 +63,12 @@ def plan_taking(
     load, left = index.loads[group], index.loads[donor]
     for t in range(n):
         i = plan.points[t]
-        weight = cloud.weights[i]
+        weight = arrays.weights[i]
         plan.taken[t] = load < least and left - weight >= least
         if plan.taken[t]:
             load += weight
             left -= weight
-        add_point(sides, fuller if plan.taken[t] else rest, cloud, sets, i)
+        add_point(sides, fuller if plan.taken[t] else rest, arrays, sets, i)
     if load < least:
         return np.inf
     sides.penalties[fuller] = penalty_of(sides, fuller, sets)
@@ -75,10 +81,10 @@ def plan_taking(
 
 @inner
 def rank_points(
-    cloud: Cloud, sets: Sets, index: Index, group: Whole, donor: Whole, plan: Plan
+    arrays: PointArrays, sets: Sets, index: Index, group: Whole, donor: Whole, plan: Plan
 ) -> None:
     """Fill the points of a donor, those first that let the group grow least."""
-    places, codes = cloud.places, cloud.codes
+    places, codes = arrays.places, arrays.codes
     lows, highs, bits = index.sides.lows, index.sides.highs, index.sides.bits
     n = index.n_points[donor]
     i = index.heads[donor]
@@ -119,7 +125,7 @@ def sort_by_growth(plan: Plan, n: Whole) -> None:
 
 @inner
 def take_points(
-    cloud: Cloud, sets: Sets, index: Index, group: Whole, donor: Whole, plan: Plan
+    arrays: PointArrays, sets: Sets, index: Index, group: Whole, donor: Whole, plan: Plan
 ) -> None:
     """Do as planned."""
     following, n = index.following, index.n_points[donor]
@@ -131,7 +137,7 @@ def take_points(
         if plan.taken[t]:
             index.n_points[group] += 1
             index.n_points[donor] -= 1
-            load += cloud.weights[i]
+            load += arrays.weights[i]
         elif head < 0:
             head = i
             following[i] = i

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.algorithms.mondrian import branches
 from sfumato.algorithms.mondrian.branches import BranchMondrian
-from sfumato.algorithms.mondrian.branches_kernel import new_desk
+from sfumato.algorithms.mondrian.branches_kernel import new_workspace
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.taxonomy import Taxonomy
@@ -75,8 +75,8 @@ def test_the_kernel_and_numpy_make_the_same_cuts(table: Microdata, k: int, diver
 
 def test_room_grows_with_classes_and_values_not_with_their_product() -> None:
     """A histogram per class of a level was emptied for every region, however few rows it had."""
-    desk = new_desk(n_points=1_000, n_classes=60_000, n_values=1_024)
-    assert sum(array.nbytes for array in desk) < 10_000_000
+    workspace = new_workspace(n_points=1_000, n_classes=60_000, n_values=1_024)
+    assert sum(array.nbytes for array in workspace) < 10_000_000
 
 
 def test_the_smallest_parts_join_the_rest_and_of_equals_the_first() -> None:

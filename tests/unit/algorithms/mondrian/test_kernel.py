@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.algorithms.mondrian.kernel import (
-    Cloud,
-    Desk,
+    PointArrays,
+    Workspace,
     _rank_values,
     move,
-    new_desk,
+    new_workspace,
     sort_keys,
 )
 from sfumato.core.arrays import Codes
@@ -23,16 +23,18 @@ DOMAIN = 500
 # inner kernels have no way in from Python; these do
 sort: Any = numba.njit(lambda keys, n: sort_keys(keys, n))
 move_points: Any = numba.njit(
-    lambda cloud, j, low, high, cut, quota, ranks: move(cloud, j, low, high, cut, quota, ranks)
+    lambda arrays, j, low, high, cut, quota, ranks: move(arrays, j, low, high, cut, quota, ranks)
 )
 rank_values: Any = numba.njit(
-    lambda cloud, is_set, j, low, high, desk: _rank_values(cloud, is_set, j, low, high, desk)
+    lambda arrays, is_set, j, low, high, workspace: _rank_values(
+        arrays, is_set, j, low, high, workspace
+    )
 )
 
 
-def cloud_of(codes: list[int], weights: list[int] | None = None) -> Cloud:
+def cloud_of(codes: list[int], weights: list[int] | None = None) -> PointArrays:
     n = len(codes)
-    return Cloud(
+    return PointArrays(
         np.array(codes, np.int32).reshape(n, 1),
         np.array(weights or [1] * n, np.int64),
         np.arange(n, dtype=np.int32),
@@ -42,11 +44,11 @@ def cloud_of(codes: list[int], weights: list[int] | None = None) -> Cloud:
     )
 
 
-def desk_for(domain: int) -> Desk:
-    desk = new_desk(1, np.array([domain], np.int64), 0)
-    for field in (desk.amounts, desk.ranks, desk.present):
+def desk_for(domain: int) -> Workspace:
+    workspace = new_workspace(1, np.array([domain], np.int64), 0)
+    for field in (workspace.amounts, workspace.ranks, workspace.present):
         field.fill(77)  # whatever an earlier segment left
-    return desk
+    return workspace
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), max_size=300))
@@ -64,16 +66,16 @@ def segments(draw: st.DrawFn, top: int) -> tuple[list[int], list[int]]:
 
 
 def assert_ranked(codes: list[int], weights: list[int], is_set: bool) -> None:
-    desk = desk_for(DOMAIN)
-    desk.bounds[0] = min(codes), max(codes)
-    n = int(rank_values(cloud_of(codes, weights), is_set, 0, 0, len(codes), desk))
+    workspace = desk_for(DOMAIN)
+    workspace.bounds[0] = min(codes), max(codes)
+    n = int(rank_values(cloud_of(codes, weights), is_set, 0, 0, len(codes), workspace))
     amounts: Counter[int] = Counter()
     for code, weight in zip(codes, weights, strict=True):
         amounts[code] += weight
     in_order = sorted(amounts, key=lambda code: (-amounts[code] if is_set else 0, code))
-    assert desk.present[:n].tolist() == in_order
-    assert [int(desk.ranks[code]) for code in in_order] == list(range(n))
-    assert {code: int(desk.amounts[code]) for code in amounts} == dict(amounts)
+    assert workspace.present[:n].tolist() == in_order
+    assert [int(workspace.ranks[code]) for code in in_order] == list(range(n))
+    assert {code: int(workspace.amounts[code]) for code in amounts} == dict(amounts)
 
 
 @given(segments(top=15), st.booleans())
@@ -95,21 +97,21 @@ def test_move(codes: list[int], cut: int, quota: int) -> None:
     ranks: Codes = np.array([2, 0, 3, 1, 4], np.int32)
     next_rank = sum(ranks[code] == cut + 1 for code in codes)
     quota = min(quota, next_rank)
-    cloud = cloud_of(codes, list(range(1, len(codes) + 1)))
-    middle = int(move_points(cloud, 0, 0, len(codes), cut, quota, ranks))
-    moved = [int(ranks[code]) for code in cloud.codes[:, 0]]
+    arrays = cloud_of(codes, list(range(1, len(codes) + 1)))
+    middle = int(move_points(arrays, 0, 0, len(codes), cut, quota, ranks))
+    moved = [int(ranks[code]) for code in arrays.codes[:, 0]]
     expected = sum(ranks[code] <= cut for code in codes) + quota
     assert middle == expected
     assert sum(rank <= cut for rank in moved[:middle]) == expected - quota
     assert sum(rank == cut + 1 for rank in moved[:middle]) == quota
     # codes, weights and members travel together
-    assert sorted(cloud.member) == list(range(len(codes)))
-    assert cloud.codes[:, 0].tolist() == [codes[point] for point in cloud.member]
-    assert cloud.weights.tolist() == [int(point) + 1 for point in cloud.member]
+    assert sorted(arrays.member) == list(range(len(codes)))
+    assert arrays.codes[:, 0].tolist() == [codes[point] for point in arrays.member]
+    assert arrays.weights.tolist() == [int(point) + 1 for point in arrays.member]
 
 
 def test_move_leaves_the_rest_of_the_cloud_alone() -> None:
-    cloud = cloud_of([4, 3, 2, 1, 0, 4, 3])
+    arrays = cloud_of([4, 3, 2, 1, 0, 4, 3])
     ranks = np.arange(5, dtype=np.int32)
-    assert move_points(cloud, 0, 2, 5, 1, 0, ranks) == 4
-    assert cloud.member[[0, 1, 5, 6]].tolist() == [0, 1, 5, 6]
+    assert move_points(arrays, 0, 2, 5, 1, 0, ranks) == 4
+    assert arrays.member[[0, 1, 5, 6]].tolist() == [0, 1, 5, 6]

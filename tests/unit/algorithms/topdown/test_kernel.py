@@ -16,7 +16,7 @@ from sfumato.algorithms.topdown import merge, split_cloud
 from sfumato.algorithms.topdown.index import GONE, Index
 from sfumato.algorithms.topdown.merge import dequeue, enqueue, merge_groups
 from sfumato.algorithms.topdown.search import find_neighbours
-from sfumato.algorithms.topdown.space import BITS, Cloud, Sets, cloud_of, ones, sets_of
+from sfumato.algorithms.topdown.space import BITS, PointArrays, Sets, cloud_of, ones, sets_of
 from sfumato.algorithms.topdown.taking import new_plan, plan_taking, take_points
 from sfumato.core.boxes import Ranges, ValueSets
 from sfumato.core.microdata import Microdata
@@ -35,25 +35,25 @@ count_ones: Any = numba.njit(lambda word: ones(word))
 put: Any = numba.njit(lambda heap, n, key: enqueue(heap, n, key))
 drop: Any = numba.njit(lambda heap, n: dequeue(heap, n))
 plan_of: Any = numba.njit(
-    lambda cloud, sets, least, index, group, donor, plan: plan_taking(
-        cloud, sets, least, index, group, donor, plan
+    lambda arrays, sets, least, index, group, donor, plan: plan_taking(
+        arrays, sets, least, index, group, donor, plan
     )
 )
 take: Any = numba.njit(
-    lambda cloud, sets, index, group, donor, plan: take_points(
-        cloud, sets, index, group, donor, plan
+    lambda arrays, sets, index, group, donor, plan: take_points(
+        arrays, sets, index, group, donor, plan
     )
 )
 
 
-def prepared(table: Microdata, seed: int) -> tuple[Cloud, Sets]:
+def prepared(table: Microdata, seed: int) -> tuple[PointArrays, Sets]:
     points = Points.distinct(table, {})
     order = Randomness(seed).permutation(len(points.weights)).astype(np.int32)
     return cloud_of(table, points, order), sets_of(table)
 
 
 def ring(index: Index, group: int) -> list[int]:
-    """The points of a group, by their place in the cloud."""
+    """The points of a group, by their place in the arrays."""
     places = [int(index.heads[group])]
     for _ in range(int(index.n_points[group]) - 1):
         places.append(int(index.following[places[-1]]))
@@ -144,10 +144,10 @@ def exact_tables(draw: st.DrawFn) -> Microdata:
 def test_splits_are_those_of_the_plain_twin(
     table: Microdata, least: int, rounds: int, seed: int
 ) -> None:
-    cloud, sets = prepared(table, seed)
-    order = cloud.member.tolist()  # the kernel moves them
-    index = split_cloud(cloud, sets, least, rounds)
-    found = {frozenset(cloud.member[ring(index, group)].tolist()) for group in alive(index)}
+    arrays, sets = prepared(table, seed)
+    order = arrays.member.tolist()  # the kernel moves them
+    index = split_cloud(arrays, sets, least, rounds)
+    found = {frozenset(arrays.member[ring(index, group)].tolist()) for group in alive(index)}
     assert found == Plain(table).leaves(order, least, rounds)
 
 
@@ -156,12 +156,12 @@ def test_splits_are_those_of_the_plain_twin(
 def test_the_neighbour_is_the_cheapest_of_all_however_groups_change(
     table: Microdata, least: int, seed: int, data: st.DataObject
 ) -> None:
-    cloud, sets = prepared(table, seed)
-    index = split_cloud(cloud, sets, least, 3)
+    arrays, sets = prepared(table, seed)
+    index = split_cloud(arrays, sets, least, 3)
     plain = Plain(table)
     while True:
-        points = {g: cloud.member[ring(index, g)].tolist() for g in alive(index)}
-        assert sorted(chain(*points.values())) == list(range(len(cloud.weights)))
+        points = {g: arrays.member[ring(index, g)].tolist() for g in alive(index)}
+        assert sorted(chain(*points.values())) == list(range(len(arrays.weights)))
         group = data.draw(st.sampled_from(sorted(points)))
         enough = data.draw(st.sampled_from([2, 4]))
         far = data.draw(st.sampled_from([1.5, 4.0, 1e9]))
@@ -206,8 +206,8 @@ def large_table(n: int, names: int, seed: int) -> Microdata:
 def test_the_neighbour_is_the_cheapest_on_every_level(
     n: int, levels: int, names: int, least: int
 ) -> None:
-    cloud, sets = prepared(large_table(n, names, least), 0)
-    index = split_cloud(cloud, sets, least, 3)
+    arrays, sets = prepared(large_table(n, names, least), 0)
+    index = split_cloud(arrays, sets, least, 3)
     assert len(index.rows.first) == levels + 1 or least > 1
     chance = np.random.default_rng(n)
     for _ in range(60):
@@ -254,21 +254,21 @@ def costs_of_merging(index: Index, sets: Sets, group: int, others: Any) -> Any:
 def test_taking_costs_what_is_said_and_leaves_both_enough(
     table: Microdata, least: int, seed: int
 ) -> None:
-    cloud, sets = prepared(table, seed)
-    index = split_cloud(cloud, sets, 2 * least, 3)
+    arrays, sets = prepared(table, seed)
+    index = split_cloud(arrays, sets, 2 * least, 3)
     plain = Plain(table)
-    members = {g: cloud.member[ring(index, g)].tolist() for g in alive(index)}
+    members = {g: arrays.member[ring(index, g)].tolist() for g in alive(index)}
     for group in members:
         for donor in members:
             if donor == group or index.loads[group] >= least:
                 continue
-            before = {g: cloud.member[ring(index, g)].tolist() for g in (group, donor)}
-            plan = new_plan(len(cloud.weights))
-            cost = plan_of(cloud, sets, least, index, group, donor, plan)
+            before = {g: arrays.member[ring(index, g)].tolist() for g in (group, donor)}
+            plan = new_plan(len(arrays.weights))
+            cost = plan_of(arrays, sets, least, index, group, donor, plan)
             if cost == np.inf:
                 continue
-            take(cloud, sets, index, group, donor, plan)
-            after = {g: cloud.member[ring(index, g)].tolist() for g in (group, donor)}
+            take(arrays, sets, index, group, donor, plan)
+            after = {g: arrays.member[ring(index, g)].tolist() for g in (group, donor)}
             assert sorted(chain(*before.values())) == sorted(chain(*after.values()))
             assert set(before[group]) < set(after[group])
             for g in (group, donor):
@@ -281,22 +281,22 @@ def test_taking_costs_what_is_said_and_leaves_both_enough(
 def test_some_groups_take_rows_instead_of_merging() -> None:
     """Then the points of one split-off part are in two groups."""
     table = microdata({"x": np.random.default_rng(2).integers(0, 10_000, 300)})
-    cloud, sets = prepared(table, 0)
+    arrays, sets = prepared(table, 0)
     rules = compile_rules(needs_of(KAnonymity(7), table), table)
     assert rules is not None
-    index = split_cloud(cloud, sets, rules.least, 3)
+    index = split_cloud(arrays, sets, rules.least, 3)
     parts = [ring(index, group) for group in alive(index)]
-    merge(cloud, sets, goal_of(rules, table.n_rows), index)
+    merge(arrays, sets, goal_of(rules, table.n_rows), index)
     group_of = {place: group for group in alive(index) for place in ring(index, group)}
-    assert len(group_of) == len(cloud.weights)
+    assert len(group_of) == len(arrays.weights)
     assert any(len({group_of[place] for place in part}) > 1 for part in parts)
 
 
 def test_values_share_bits_in_a_large_set_only() -> None:
     domain = BITS + 10
     table = microdata({"word": [f"w{value:04}" for value in range(domain)]})
-    cloud, sets = prepared(table, 0)
-    index = split_cloud(cloud, sets, domain, 3)
+    arrays, sets = prepared(table, 0)
+    index = split_cloud(arrays, sets, domain, 3)
     assert index.loads.tolist() == [domain]
     assert index.sides.penalties[0] == pytest.approx((BITS - 1) / (domain - 1))
 
