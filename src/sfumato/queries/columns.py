@@ -116,11 +116,7 @@ class Catalog:
             Column(attribute.name, attribute.values.type, declared_order(attribute))
             for attribute in table.attributes.values()
         ]
-        shown = [
-            Column(field.name, plain_type(field.type))
-            for field in table.insensitive.schema
-            if is_codable(field.type)
-        ]
+        shown = [column_of(field.name, field.type) for field in table.insensitive.schema]
         return cls.of([*coded, *shown])
 
     def refusing(self, reasons: Mapping[str, str]) -> Catalog:
@@ -144,6 +140,16 @@ class Catalog:
 
     def _alike(self, name: str) -> list[str]:
         return [known for known in self.columns if known.lower() == name.lower()]
+
+
+def column_of(name: str, kind: pa.DataType, order: tuple[Any, ...] | None = None) -> Column:
+    """A column of this type. One that cannot be asked about says so, and hides no other.
+
+    Left out, ``Age`` would be taken for ``age``.
+    """
+    if is_codable(kind):
+        return Column(name, plain_type(kind), order)
+    return Column(name, kind, refusal=f"column {name!r} holds {kind}, which cannot be asked about")
 
 
 def declared_order(attribute: Attribute) -> tuple[Any, ...] | None:

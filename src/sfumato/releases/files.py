@@ -220,7 +220,11 @@ def _in_type(name: str, column: pa.ChunkedArray, stated: pa.DataType | None) -> 
         if not pa.types.is_string(column.type):
             return column.cast(stated)
         if pa.types.is_list(stated):
-            return pa.chunked_array([sets_of(name, column.combine_chunks())]).cast(stated)
+            lists = sets_of(name, column.combine_chunks())
+            values = from_texts(lists.values, stated.value_type)
+            return pa.chunked_array(
+                [pa.ListArray.from_arrays(lists.offsets, values, mask=lists.is_null())]
+            ).cast(stated)
         return from_texts(column, stated)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return column
