@@ -17,6 +17,7 @@ from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
+from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.io.hints import did_you_mean
@@ -95,7 +96,7 @@ class Persons:
         """Encode columns of values."""
         values, codes = {}, {}
         for name, array in arrays.items():
-            encoded = _without_nan(array).dictionary_encode()
+            encoded = _as_coded(array).dictionary_encode()
             values[name] = encoded.dictionary
             indices = encoded.indices.fill_null(len(encoded.dictionary))
             codes[name] = indices.to_numpy(zero_copy_only=False)
@@ -168,7 +169,10 @@ def _alike(what: str, name: str, values: pa.Array, kind: pa.DataType) -> pa.Arra
         ) from error
 
 
-def _without_nan(array: pa.Array) -> pa.Array:
+def _as_coded(array: pa.Array) -> pa.Array:
+    """Values as columns have them before they are encoded."""
+    if pa.types.is_string(array.type):
+        return folded(array)
     if not pa.types.is_floating(array.type):
         return array
     # adding 0.0 turns -0.0 into 0.0

@@ -19,6 +19,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.moments import comparable, has_zone, read_text, shown, unit_number
 from sfumato.core.predicates import Position
 from sfumato.core.query import Query
+from sfumato.core.spelling import spelled
 from sfumato.errors import QueryRefused
 
 # Numbers of more digits are refused: turning 1e999999999 into a whole number takes for ever.
@@ -65,7 +66,7 @@ class Column:
     def all_fitted(self, values: frozenset[Any], at: Position = None) -> frozenset[Any]:
         """Stated values in the column's type; lists that are so already are the usual case."""
         if {type(value) for value in values} <= {self._native}:
-            return values
+            return frozenset(map(spelled, values)) if self._native is str else values
         return frozenset(self.fitted(value, at) for value in values)
 
     @cached_property
@@ -184,7 +185,7 @@ def _fit(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_boolean(kind):
         return value if isinstance(value, bool) else None
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return value if isinstance(value, str) else None
+        return spelled(value) if isinstance(value, str) else None
     if pa.types.is_temporal(kind):
         return _fit_time(value, kind)
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
