@@ -143,3 +143,75 @@ def test_an_insensitive_column_with_infinite_numbers_is_not_asked_about() -> Non
         assert source.count("ill = 'a'").lo == 2
         with pytest.raises(QueryRefused, match="'x' holds infinite numbers"):
             source.count("x > 0")
+
+
+FAR: dict[str, tuple[pa.DataType, tuple[int, int]]] = {
+    "unsigned": (pa.uint64(), (20, 22)),
+    "most unsigned": (pa.uint64(), (2**64 - 1, 2**64 - 2)),
+    "middle of unsigned": (pa.uint64(), (2**63 - 1, 2**63 + 1)),
+    "most": (pa.int64(), (MOST, MOST - 2)),
+    "least": (pa.int64(), (-MOST - 1, -MOST + 1)),
+    "first that no double is": (pa.int64(), (2**53, 2**53 + 1)),
+    "below zero": (pa.int64(), (-(2**53) - 1, -(2**53))),
+}
+
+
+@pytest.fixture(params=FAR)
+def far(request: pytest.FixtureRequest) -> tuple[sf.Microdata, list[int]]:
+    kind, pair = FAR[request.param]
+    table = people(pa.array([*pair] * 6, kind))
+    return table, list(range(min(pair), max(pair) + 1))
+
+
+@pytest.fixture(params=["made", "loaded"])
+def one_box(
+    request: pytest.FixtureRequest, far: tuple[sf.Microdata, list[int]], tmp_path: Path
+) -> Any:
+    made = sf.publish(far[0], sf.Mondrian(), sf.KAnonymity(12))
+    if request.param == "made":
+        return made
+    made.write(tmp_path / "out")
+    return sf.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize(("where", "rows"), [("", 12), ("WHERE ill = 'a'", 4)])
+def test_a_range_of_neighbours_is_not_taken_for_one_value(
+    far: tuple[sf.Microdata, list[int]], one_box: Any, where: str, rows: int
+) -> None:
+    """Doubles have neither of its ends; the rows of the range were given to each of its values."""
+    _, values = far
+    found = one_box.query(f"SELECT income, COUNT(*) FROM t {where} GROUP BY income")
+    assert found.keys == tuple((value,) for value in values)
+    for (answer,) in found.answers:
+        assert (answer.lo, answer.hi) == (0, rows)
+        assert answer.estimate == pytest.approx(rows / len(values))
+
+
+def test_a_value_among_neighbours_has_its_share(
+    far: tuple[sf.Microdata, list[int]], one_box: Any
+) -> None:
+    _, values = far
+    for value in values:
+        for asked, share in (("=", 1), ("<>", len(values) - 1)):
+            answer = one_box.count(f"income {asked} {value}")
+            assert (answer.lo, answer.hi) == (0, 12)
+            assert answer.estimate == pytest.approx(12 * share / len(values))
+
+
+def test_a_sum_of_small_unsigned_numbers_is_expected_in_the_middle() -> None:
+    """Their places begin at -2**63, where doubles lie 1,024 apart."""
+    table = people(pa.array([20, 30] * 6, pa.uint64()))
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(12))
+    asked = {"": 25, "WHERE income <> 20": 25.5, "WHERE income IN (21, 24)": 22.5}
+    for text, middle in asked.items():
+        answer = release.query(f"SELECT AVG(income) FROM t {text}").answer
+        assert answer.estimate == pytest.approx(middle)
+    assert release.query("SELECT SUM(income) FROM t").answer.estimate == pytest.approx(300)
+
+
+def test_a_range_that_may_be_missing_holds_more_than_its_one_value() -> None:
+    table = people(pa.array([7, 7, 7, None], pa.uint64()))
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(4))
+    found = release.query("SELECT income, COUNT(*) FROM t GROUP BY income")
+    assert found.keys == ((7,), (None,))
+    assert [(line[0].lo, line[0].hi) for line in found.answers] == [(0, 4), (0, 4)]
