@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.exact import means_by_group, total
-from sfumato.errors import DataError, QueryRefused
+from sfumato.errors import DataError, QueryRefused, SchemaError
 from sfumato.statdb import Engine
 from tests.support.tables import microdata
 
@@ -215,3 +215,64 @@ def test_a_range_that_may_be_missing_holds_more_than_its_one_value() -> None:
     found = release.query("SELECT income, COUNT(*) FROM t GROUP BY income")
     assert found.keys == ((7,), (None,))
     assert [(line[0].lo, line[0].hi) for line in found.answers] == [(0, 4), (0, 4)]
+
+
+@pytest.mark.parametrize("kept", ["made", "loaded"])
+@pytest.mark.parametrize(
+    ("kind", "leaves"),
+    [
+        (pa.uint64(), [2**63 + 1, 2**63 + 3, 2**63 + 5]),
+        (pa.int64(), [2**53, 2**53 + 1, 2**53 + 3]),
+        (pa.decimal128(30, 1), [Decimal(10**19) + Decimal(tenth) / 10 for tenth in (1, 2, 3)]),
+        (pa.decimal128(5, 2), [Decimal("0.10"), Decimal("0.20"), Decimal("0.70")]),
+    ],
+    ids=str,
+)
+def test_labels_stand_for_numbers_as_they_are(
+    kind: pa.DataType, leaves: list[Any], kept: str, tmp_path: Path
+) -> None:
+    """Leaves of a tree were read as doubles, which made neighbours one value."""
+    tree = sf.Taxonomy.from_nested({"all": {"some": leaves[:2], "other": leaves[2:]}})
+    values = leaves * 2
+    table = people(pa.array(values, kind), taxonomies={"income": tree})
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(6), labels="taxonomy")
+    if kept == "loaded":
+        release.write(tmp_path / "out")
+        release = sf.load(tmp_path / "out")  # type: ignore[assignment]
+    for leaf in leaves:
+        for sign, truth in (("=", 2), (">", sum(value > leaf for value in values))):
+            answer = release.count(f"income {sign} {leaf}")
+            assert (answer.lo, answer.hi) == (0, 6 if truth else 0)
+    found = release.query("SELECT SUM(income), MIN(income), MAX(income) FROM t").answers[0]
+    assert (found[0].lo, found[0].hi) == (6 * leaves[0], 6 * leaves[2])
+    for answer in found[1:]:
+        assert (answer.lo, answer.hi) == (leaves[0], leaves[2])
+    groups = release.query("SELECT income, COUNT(*) FROM t GROUP BY income")
+    assert groups.keys == tuple((leaf,) for leaf in leaves)
+
+
+def test_an_order_of_numbers_beyond_int64_is_declared() -> None:
+    order = [2**64 - 1, 2**63]
+    table = people(pa.array([*order] * 2, pa.uint64()), orders={"income": order})
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(4))
+    assert release.count(f"income = {2**63}").hi == 4
+    with pytest.raises(SchemaError, match="other values, such as -1"):
+        people(pa.array([2**64 - 1] * 2, pa.uint64()), orders={"income": [2**64 - 1, -1]})
+
+
+SUMS_TOO_LARGE: dict[str, list[float]] = {
+    "both ends": [LARGEST, -LARGEST, 1.0, -1.0],
+    "the upper end": [LARGEST, 1.0, 0.0, 0.0],
+    "the lower end": [-LARGEST, -1.0, 0.0, 0.0],
+}
+
+
+@pytest.mark.parametrize("values", SUMS_TOO_LARGE.values(), ids=SUMS_TOO_LARGE)
+def test_a_sum_whose_end_is_rounded_beyond_the_doubles_is_refused(values: list[float]) -> None:
+    """The exact end is nearest to the largest double, and a bound is rounded outwards from it."""
+    table = microdata({"a": [1, 2, 3, 4], "x": values}, quasi=["a"], sensitive=["x"])
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(4))
+    with pytest.raises(QueryRefused, match="larger than any double"):
+        release.query("SELECT SUM(x) FROM t WHERE a >= 2")
+    average = release.query("SELECT AVG(x) FROM t WHERE a >= 2").answer
+    assert -LARGEST <= average.lo <= average.hi <= LARGEST
