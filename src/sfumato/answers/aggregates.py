@@ -118,9 +118,13 @@ def _within(estimate: Any, lo: Any, hi: Any) -> Any:
 
 
 def _doubles(lo: Exact, hi: Exact) -> tuple[float, float]:
+    """Bounds as doubles; OverflowError where there is none, also none further outwards."""
     if lo == hi:
         return nearest(lo), nearest(hi)
-    return double_below(lo), double_above(hi)
+    ends = double_below(lo), double_above(hi)
+    if not all(map(isfinite, ends)):
+        raise OverflowError
+    return ends
 
 
 def _divided(number: Exact, by: Exact) -> Exact:
