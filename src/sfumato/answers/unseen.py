@@ -17,9 +17,9 @@ from sfumato.core.predicates import Both, Compare, Either, Not, OneOf, Predicate
 from sfumato.core.query import Query
 from sfumato.errors import QueryRefused
 from sfumato.io.hints import did_you_mean
+from sfumato.queries.asked import question_of
 from sfumato.queries.binding import wanted_values
 from sfumato.queries.columns import Column, position_of
-from sfumato.queries.sql import parse
 from sfumato.queries.values import Values
 
 _MOST_VALUES = 50  # of one condition: who lists more has not typed them
@@ -29,7 +29,7 @@ _FEW = 8
 def unseen(source: Askable, query: str | Query) -> tuple[str, ...]:
     """A sentence for every value, or range, of the conditions that no row can have."""
     asked = answerer(source)
-    question = parse(query) if isinstance(query, str) else query
+    question = question_of(query)
     found: list[str] = []
     for name, predicate in question.where.items():
         column = asked.catalog.find(name, position_of(question, name))
