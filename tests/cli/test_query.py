@@ -101,3 +101,10 @@ def test_bad_use_is_told_in_one_line(place: Path, arguments: tuple[str, ...], sa
     assert not shown.stdout
     assert said in shown.stderr.decode()
     assert "Traceback" not in shown.stderr.decode()
+
+
+def test_a_note_about_a_long_value_is_short(place: Path) -> None:
+    shown = run(place, "out", f"SELECT COUNT(*) FROM t WHERE disease = '{'z' * 5000}'")
+    assert shown.returncode == 0
+    assert shown.stderr.startswith(b"sfumato: note: no row can have disease = 'zzz")
+    assert len(shown.stderr) < 1000

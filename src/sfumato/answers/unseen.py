@@ -15,7 +15,7 @@ from sfumato.answers.ask import answerer
 from sfumato.core.askable import Askable
 from sfumato.core.predicates import Both, Compare, Either, Not, OneOf, Predicate
 from sfumato.core.query import Query
-from sfumato.errors import QueryRefused
+from sfumato.errors import QueryRefused, shortened
 from sfumato.io.hints import did_you_mean
 from sfumato.queries.asked import question_of
 from sfumato.queries.binding import wanted_values
@@ -27,7 +27,10 @@ _FEW = 8
 
 
 def unseen(source: Askable, query: str | Query) -> tuple[str, ...]:
-    """A sentence for every value, or range, of the conditions that no row can have."""
+    """A sentence for every value, or range, of the conditions that no row can have.
+
+    Values may be of any length; a sentence is as short as a message of an error.
+    """
     asked = answerer(source)
     question = question_of(query)
     found: list[str] = []
@@ -40,7 +43,7 @@ def unseen(source: Askable, query: str | Query) -> tuple[str, ...]:
             continue  # that no value is missing is an answer like another
         if not _possible(asked, column, wanted):
             found.append(f"no row can satisfy the condition on {column.name!r}")
-    return tuple(found)
+    return tuple(map(shortened, found))
 
 
 def _strange(asked: Answerer, column: Column, predicate: Predicate) -> Iterator[Any]:
