@@ -81,7 +81,7 @@ class Boxed:
         keys = sides.keys()
         scope = self._scope({other: wanted for other, wanted in where.items() if other != name})
         rows = self.rows.tally(where, scope)
-        single = sides.sizes() == 1
+        single = sides.single()
 
         def per_key(amounts: Floats | Counts, held: Floats | Flags) -> Floats:
             weights = np.bincount(of_box, amounts, len(single)).astype(np.float64)

@@ -23,7 +23,7 @@ from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
 
-_UNLIKE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+_UNLIKE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
 _CLOSE = 2**16 - 1  # integers within such a range are counted by marking
 
 
@@ -141,6 +141,17 @@ def as_floats(values: pa.Array) -> Floats:
     # not safe: whole numbers beyond 2**53, such as nanoseconds, are rounded
     floats: Floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return floats
+
+
+def stated_values(values: Sequence[Any]) -> pa.Array:
+    """Values that somebody states, in the type that they have by themselves.
+
+    Arrow takes whole numbers for signed ones, and does not look further when one is too large.
+    """
+    try:
+        return pa.array(values)
+    except OverflowError:
+        return pa.array(values, pa.uint64())
 
 
 def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
@@ -278,7 +289,7 @@ def _nearest(stranger: Any, domain: pa.Array) -> str:
 
 def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.Array:
     try:
-        domain = pa.array(order).cast(kind)
+        domain = stated_values(order).cast(kind)
         if pa.types.is_string(kind):
             domain = folded(domain)  # as in the column
         if pa.types.is_floating(kind):
@@ -299,7 +310,7 @@ def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.A
 
 def _castable(value: Any, kind: pa.DataType) -> bool:
     try:
-        pa.scalar(value).cast(kind)
+        stated_values([value]).cast(kind)
     except _UNLIKE:
         return False
     return True
