@@ -16,6 +16,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sfumato.core.spelling import folded
+from sfumato.io.types import from_texts
 
 Role = Literal["quasi", "sensitive", "insensitive", "identifier"]
 
@@ -33,7 +34,10 @@ _TIMES = (
     "2020-03-29 01:00:00", "2021-07-01 12:00:00",
 )  # fmt: skip
 _FINE = (*_TIMES, "2021-07-01 12:00:00.000001")
-_FINEST = (*_FINE, "2021-07-01 12:00:00.000000001")
+_FINEST = (
+    *_FINE, "2021-07-01 12:00:00.000000001", "1677-09-21 00:12:43.145224193",
+    "2262-04-11 23:47:16.854775807",
+)  # fmt: skip
 _TEXTS = (
     "flu", "flu ", " flu", "Flu", "gout", "a, b", '"x"', "missing", "*", "[1, 2]", "{a}", "é",
     "e\u0301", "zero\u200bwidth", "zerowidth", "nul\0l", "line\nbreak", "", " ", "NULL", "7", "007",
@@ -80,6 +84,7 @@ TYPES: dict[pa.DataType, tuple[str, ...]] = {
     pa.binary(): ("b'a'", "b''", "b'\\xff\\x00'"),
     pa.list_(pa.int64()): ("[1, 2]", "[]", "[None]"),
     pa.large_list(pa.string()): ("['a']", "[]"),
+    pa.map_(pa.string(), pa.int64()): ("[('k', 1)]", "[]"),
     pa.struct({"x": pa.int64()}): ("{'x': 1}", "{'x': None}"),
     pa.month_day_nano_interval(): ("(1, 2, 3)", "(0, 0, 0)"),
 }
@@ -134,7 +139,7 @@ def array(kind: pa.DataType, texts: Sequence[str | None]) -> pa.Array:
         return pa.array(texts, pa.string()).cast(width).cast(kind)
     if pa.types.is_float16(kind):
         return array(pa.float32(), texts).cast(kind)
-    return pa.array(texts, pa.string()).cast(kind)
+    return from_texts(pa.array(texts, pa.string()), kind)
 
 
 def _reader(kind: pa.DataType) -> Any:

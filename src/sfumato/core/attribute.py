@@ -23,7 +23,13 @@ from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
 
-_UNLIKE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+_UNLIKE = (
+    pa.ArrowInvalid,
+    pa.ArrowTypeError,
+    pa.ArrowNotImplementedError,
+    OverflowError,  # a number beyond the type
+    UnicodeError,  # half of a character
+)
 _CLOSE = 2**16 - 1  # integers within such a range are counted by marking
 
 
@@ -141,6 +147,14 @@ def as_floats(values: pa.Array) -> Floats:
     # not safe: whole numbers beyond 2**53, such as nanoseconds, are rounded
     floats: Floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return floats
+
+
+def declared_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values that the owner wrote down, such as texts for dates, as those of a type."""
+    try:
+        return pa.array(values).cast(kind)
+    except OverflowError:  # Arrow takes no guess at whole numbers beyond 64 bits with a sign
+        return pa.array(values, kind)
 
 
 def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
@@ -278,7 +292,7 @@ def _nearest(stranger: Any, domain: pa.Array) -> str:
 
 def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.Array:
     try:
-        domain = pa.array(order).cast(kind)
+        domain = declared_values(order, kind)
         if pa.types.is_string(kind):
             domain = folded(domain)  # as in the column
         if pa.types.is_floating(kind):
@@ -299,7 +313,7 @@ def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.A
 
 def _castable(value: Any, kind: pa.DataType) -> bool:
     try:
-        pa.scalar(value).cast(kind)
+        declared_values([value], kind)
     except _UNLIKE:
         return False
     return True

@@ -1,4 +1,5 @@
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -280,3 +281,23 @@ def test_columns_that_cannot_be_used_are_named(column: pa.Array) -> None:
     with pytest.raises(DataError, match="'x'") as caught:
         encoded(column)
     assert caught.value.source == "x"
+
+
+def test_an_order_reaches_as_far_as_its_type() -> None:
+    numbers = [2**64 - 1, 1, 2**63, 5]
+    order = numbers[::-1]
+    for kind in (pa.uint64(), pa.decimal128(20, 0)):
+        column = pa.chunked_array([pa.array(numbers, kind)])
+        attribute, codes = encode(
+            "x", column, kind=Kind.CATEGORICAL, order=[5, 2**63, 1, 2**64 - 1]
+        )
+        assert attribute.values.to_pylist() == [5, 2**63, 1, 2**64 - 1]
+        assert codes.tolist() == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.float64(), pa.string(), pa.date32()])
+@pytest.mark.parametrize("stranger", [10**23, -(10**23), "\ud800"], ids=["high", "low", "half"])
+def test_an_order_with_values_of_no_type_names_them(kind: pa.DataType, stranger: object) -> None:
+    column = pa.chunked_array([pa.nulls(2, kind)])
+    with pytest.raises(SchemaError, match=re.escape(repr(stranger))):
+        encode("x", column, order=[stranger])
