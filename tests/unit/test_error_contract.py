@@ -20,6 +20,8 @@ from sfumato.cli.main import _run
 from sfumato.core.foreign import as_ours, is_memory, our_errors
 from sfumato.errors import DataError, MachineError, OutOfMemory, SfumatoError, shortened
 from sfumato.io.tables import read_table
+from sfumato.statdb.ledger import Ledger
+from sfumato.statdb.tokens import Tokens
 from tests.unit.test_errors import MADE, classes
 
 MOST = 1000  # bytes
@@ -208,3 +210,37 @@ def test_a_mistake_of_ours_stays_one(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_busy_lock_is_not_short_memory() -> None:
     assert not is_memory(BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"))
+
+
+NO_NAMES = ["a\0b", "\0", "half of a character \ud800"]
+WITH_PATHS: dict[str, Callable[[str], object]] = {
+    "load": sf.load,
+    "verify": sf.verify,
+    "read": lambda path: sf.read(path, sf.Schema(quasi=["age"])),
+    "read_schema": sf.read_schema,
+    "write_schema": lambda path: sf.write_schema(path, sf.Schema(quasi=["age"])),
+    "write": lambda path: sf.publish(table(), sf.Mondrian(), sf.KAnonymity(2)).write(path),
+    "publish_file": lambda path: sf.publish_file(
+        pa.table({"age": [1, 2], "ill": ["a", "b"]}),
+        sf.Schema(quasi=["age"], sensitive="ill"),
+        sf.Mondrian(),
+        sf.KAnonymity(2),
+        path,
+    ),
+    "evaluate": lambda path: sf.evaluate(path, table()),
+    "StatDB.create": lambda path: sf.StatDB.create(path, table(), m=2),
+    "StatDB.open": sf.StatDB.open,
+    "Ledger.open": Ledger.open,
+    "Tokens.open": Tokens.open,
+}
+
+
+@pytest.mark.parametrize("path", NO_NAMES, ids=["inside", "alone", "half"])
+@pytest.mark.parametrize("verb", WITH_PATHS)
+def test_what_is_no_name_of_a_file_is_refused(
+    verb: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SfumatoError):
+        WITH_PATHS[verb](path)
+    assert not list(tmp_path.iterdir())

@@ -288,10 +288,8 @@ def test_an_order_reaches_as_far_as_its_type() -> None:
     order = numbers[::-1]
     for kind in (pa.uint64(), pa.decimal128(20, 0)):
         column = pa.chunked_array([pa.array(numbers, kind)])
-        attribute, codes = encode(
-            "x", column, kind=Kind.CATEGORICAL, order=[5, 2**63, 1, 2**64 - 1]
-        )
-        assert attribute.values.to_pylist() == [5, 2**63, 1, 2**64 - 1]
+        attribute, codes = encode("x", column, kind=Kind.CATEGORICAL, order=order)
+        assert attribute.values.to_pylist() == order
         assert codes.tolist() == [3, 2, 1, 0]
 
 
