@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.moments import python_values, unit_number
 from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
@@ -299,3 +300,20 @@ def test_an_order_with_values_of_no_type_names_them(kind: pa.DataType, stranger:
     column = pa.chunked_array([pa.nulls(2, kind)])
     with pytest.raises(SchemaError, match=re.escape(repr(stranger))):
         encode("x", column, order=[stranger])
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")])
+def test_nanoseconds_that_stand_for_no_time_are_refused(kind: pa.DataType) -> None:
+    def column(number: int) -> pa.ChunkedArray:
+        return pa.chunked_array([pa.array([number, 1]).cast(kind)])
+
+    with pytest.raises(DataError, match="no time"):
+        encode("x", column(-(2**63)))
+    assert encode("x", column(-(2**63) + 1))[0].size == 2
+
+
+@pytest.mark.parametrize(("zone", "number"), [("+05:30", 2**63 - 1), ("-05:00", -(2**63) + 1)])
+def test_the_ends_of_nanoseconds_are_shown_in_every_zone(zone: str, number: int) -> None:
+    kind = pa.timestamp("ns", zone)
+    (shown,) = python_values(pa.array([number]).cast(kind))
+    assert unit_number(shown, kind) == number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import sfumato as sf
 from fuzzing.columns import CODABLE, TYPES, array
 from sfumato.algorithms.base import Partitioner
 from sfumato.errors import DataError
+from sfumato.io.plain import plain_table
 from sfumato.io.types import from_texts, odd_clocks, to_texts, type_like, type_text
 from sfumato.releases.files import FileFormat
 
@@ -165,3 +167,33 @@ def test_what_lies_before_the_first_nanosecond_is_no_time() -> None:
     for text in ("1677-09-21 00:12:43.145224191", "1677-09-21 00:12:43", "1677-09-21 00:12:42.9"):
         with pytest.raises(pa.ArrowInvalid):
             from_texts(pa.array([text]), pa.timestamp("ns"))
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.decimal128(20, -3), pa.decimal128(38, -3), pa.decimal256(60, -3)]
+)
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "insensitive"])
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_decimals_of_negative_scale_are_whole_numbers(
+    tmp_path: Path, kind: pa.DataType, role: str, format: FileFormat
+) -> None:
+    numbers = [Decimal(text) for text in ("1000", "-2000", "3000", "5000")]
+    roles: dict[str, Any] = {"quasi": ["a"], "sensitive": ["d"], "insensitive": []}
+    roles[role] = ["x"]
+    people = sf.Microdata.from_arrow(beside(pa.array(numbers, kind)), sf.Schema(**roles))
+    release = sf.publish(people, sf.Mondrian(), sf.KAnonymity(4))
+    folder = release.write(tmp_path / "out", format=format)
+    sf.verify(folder).require()
+    assert rows(sf.load(folder)).equals(plain_table(rows(release)))
+    assert sf.evaluate(release, people, queries=5).verification.ok
+    shown = release.query("SELECT MIN(x), MAX(x) FROM t").answers[0] if role != "quasi" else None
+    assert shown is None or [one.lo for one in shown] == [Decimal(-2000), Decimal(5000)]
+
+
+def test_decimals_of_more_than_76_digits_are_refused() -> None:
+    parts = pa.array([Decimal(10) ** 75] * 4, pa.decimal256(76, 0)).buffers()
+    table = beside(pa.Array.from_buffers(pa.decimal256(76, -3), 4, parts))
+    with pytest.raises(DataError, match="76 digits"):
+        sf.Microdata.from_arrow(table, sf.Schema(quasi=["x"], sensitive="d"))
+    with pytest.raises(DataError, match="76 digits"):
+        sf.read(table, sf.Schema(quasi=["a"], sensitive="d", insensitive=["x"]))
