@@ -244,3 +244,14 @@ def test_what_is_no_name_of_a_file_is_refused(
     with pytest.raises(SfumatoError):
         WITH_PATHS[verb](path)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_order_beyond_all_types_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("age,ill\n1,a\n2,b\n3,a\n")
+    order = "[attributes.age]\norder = [1, 2, 3, 99999999999999999999999]\n"
+    (tmp_path / "s.toml").write_text(f'quasi = ["age"]\nsensitive = "ill"\n{order}')
+    source, schema, out = (str(tmp_path / one) for one in ("in.csv", "s.toml", "out"))
+    assert _run(["publish", source, "-s", schema, "--k", "2", "-o", out]) == 2
+    assert "99999999999999999999999" in capsys.readouterr().err
