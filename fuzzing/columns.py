@@ -34,10 +34,8 @@ _TIMES = (
     "2020-03-29 01:00:00", "2021-07-01 12:00:00",
 )  # fmt: skip
 _FINE = (*_TIMES, "2021-07-01 12:00:00.000001")
-_FINEST = (
-    *_FINE, "2021-07-01 12:00:00.000000001", "1677-09-21 00:12:43.145224193",
-    "2262-04-11 23:47:16.854775807",
-)  # fmt: skip
+_FINEST = (*_FINE, "2021-07-01 12:00:00.000000001")
+_NANO_ENDS = ("1677-09-21 00:12:43.145224193", "2262-04-11 23:47:16.854775807")
 _TEXTS = (
     "flu", "flu ", " flu", "Flu", "gout", "a, b", '"x"', "missing", "*", "[1, 2]", "{a}", "é",
     "e\u0301", "zero\u200bwidth", "zerowidth", "nul\0l", "line\nbreak", "", " ", "NULL", "7", "007",
@@ -69,7 +67,7 @@ TYPES: dict[pa.DataType, tuple[str, ...]] = {
     pa.date64(): _DAYS,
     pa.timestamp("s"): _TIMES,
     pa.timestamp("us"): _FINE,
-    pa.timestamp("ns"): _FINEST,
+    pa.timestamp("ns"): (*_FINEST, *_NANO_ENDS),
     pa.timestamp("us", "UTC"): tuple(f"{text}Z" for text in _FINE),
     pa.timestamp("s", "Europe/Berlin"): tuple(f"{text}Z" for text in _TIMES),
     pa.timestamp("ns", "+05:30"): tuple(f"{text}Z" for text in _FINEST),
