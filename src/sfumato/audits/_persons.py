@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Ints
+from sfumato.core.attribute import declared_values
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.core.spelling import folded
@@ -133,7 +134,7 @@ def declared_domain(column: PublishedColumn, kind: pa.DataType) -> pa.Array | No
         tree = Taxonomy.from_nested(column.taxonomy)
         leaves = pa.array([tree.labels[node] for node in tree.leaf_nodes], pa.string())
         return leaves.cast(kind)
-    return None if column.order is None else pa.array(column.order).cast(kind)
+    return None if column.order is None else declared_values(column.order, kind)
 
 
 def few(names: Sequence[str]) -> str:

@@ -35,6 +35,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
+from sfumato.io.paths import usable
 from sfumato.queries.asked import questions_of
 from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
 from sfumato.releases.load import Release, load
@@ -154,7 +155,7 @@ def _presence(release: Release, table: Microdata, verification: Verification) ->
 def _verified(release: Release | str | Path) -> tuple[str, Release, Verification]:
     """A release with its verification, which is always one of files."""
     if isinstance(release, str | Path):
-        return Path(release).resolve().name, load(release), verify(release)
+        return usable(release).resolve().name, load(release), verify(release)
     with TemporaryDirectory(prefix="sfumato-") as place:
         # its tables are judged, not its seed; and a copy is not remembered as published
         judged = replace(release, manifest=replace(release.manifest, seed=None))

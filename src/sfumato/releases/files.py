@@ -25,7 +25,7 @@ from sfumato.io.folders import new_folder
 from sfumato.io.opened import reading
 from sfumato.io.plain import plain_table
 from sfumato.io.set_texts import sets_of
-from sfumato.io.types import from_texts, type_of
+from sfumato.io.types import from_texts, type_like
 from sfumato.io.writing import write_csv, write_parquet
 from sfumato.releases.checksums import sealed
 from sfumato.releases.manifest import FILE, Manifest
@@ -206,7 +206,7 @@ def _typed(table: pa.Table, manifest: Manifest, path: Path) -> pa.Table:
     else:
         stated = dict(manifest.types)
     columns = [
-        _in_type(name, column, type_of(stated.get(name, "")))
+        _in_type(name, column, type_like(stated.get(name, ""), column.type))
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.table(columns, names=table.column_names)
