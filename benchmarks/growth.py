@@ -144,7 +144,7 @@ def _algorithms() -> dict[str, Grower]:
 def _models() -> dict[str, Grower]:
     models = [
         sf.KAnonymity(10), sf.LDiversity(4), sf.DistinctLDiversity(4), sf.EntropyLDiversity(4),
-        sf.RecursiveLDiversity(3.0, 3), sf.TCloseness(0.4), sf.TCloseness(0.4, "equal"),
+        sf.RecursiveLDiversity(3.0, 3), sf.TCloseness(0.4), sf.TCloseness(0.4, "ordered"),
     ]  # fmt: skip
 
     def publishing(model: Any) -> Callable[[sf.Microdata, Path], Work]:

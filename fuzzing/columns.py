@@ -16,6 +16,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from sfumato.core.spelling import folded
+from sfumato.io.types import from_texts
 
 Role = Literal["quasi", "sensitive", "insensitive", "identifier"]
 
@@ -34,6 +35,7 @@ _TIMES = (
 )  # fmt: skip
 _FINE = (*_TIMES, "2021-07-01 12:00:00.000001")
 _FINEST = (*_FINE, "2021-07-01 12:00:00.000000001")
+_NANO_ENDS = ("1677-09-21 00:12:43.145224193", "2262-04-11 23:47:16.854775807")
 _TEXTS = (
     "flu", "flu ", " flu", "Flu", "gout", "a, b", '"x"', "missing", "*", "[1, 2]", "{a}", "é",
     "e\u0301", "zero\u200bwidth", "zerowidth", "nul\0l", "line\nbreak", "", " ", "NULL", "7", "007",
@@ -59,12 +61,13 @@ TYPES: dict[pa.DataType, tuple[str, ...]] = {
     pa.decimal128(12, 2): ("1.25", "0.00", "-1.25", "9999999999.99"),
     pa.decimal128(38, 0): ("1", "0", "9" * 38, "9" * 37 + "8", "-" + "9" * 38),
     pa.decimal256(60, 5): ("1.25000", "0.00000", "9" * 55 + ".99999"),
+    pa.decimal128(20, -3): ("1000", "0", "-5000", "99999999999999999999000"),
     pa.bool_(): ("false", "true"),
     pa.date32(): _DAYS,
     pa.date64(): _DAYS,
     pa.timestamp("s"): _TIMES,
     pa.timestamp("us"): _FINE,
-    pa.timestamp("ns"): _FINEST,
+    pa.timestamp("ns"): (*_FINEST, *_NANO_ENDS),
     pa.timestamp("us", "UTC"): tuple(f"{text}Z" for text in _FINE),
     pa.timestamp("s", "Europe/Berlin"): tuple(f"{text}Z" for text in _TIMES),
     pa.timestamp("ns", "+05:30"): tuple(f"{text}Z" for text in _FINEST),
@@ -80,6 +83,7 @@ TYPES: dict[pa.DataType, tuple[str, ...]] = {
     pa.binary(): ("b'a'", "b''", "b'\\xff\\x00'"),
     pa.list_(pa.int64()): ("[1, 2]", "[]", "[None]"),
     pa.large_list(pa.string()): ("['a']", "[]"),
+    pa.map_(pa.string(), pa.int64()): ("[('k', 1)]", "[]"),
     pa.struct({"x": pa.int64()}): ("{'x': 1}", "{'x': None}"),
     pa.month_day_nano_interval(): ("(1, 2, 3)", "(0, 0, 0)"),
 }
@@ -134,7 +138,7 @@ def array(kind: pa.DataType, texts: Sequence[str | None]) -> pa.Array:
         return pa.array(texts, pa.string()).cast(width).cast(kind)
     if pa.types.is_float16(kind):
         return array(pa.float32(), texts).cast(kind)
-    return pa.array(texts, pa.string()).cast(kind)
+    return from_texts(pa.array(texts, pa.string()), kind)
 
 
 def _reader(kind: pa.DataType) -> Any:

@@ -17,7 +17,7 @@ from fuzzing.judging import Finding
 from fuzzing.questions import Question, questions
 from fuzzing.tables import Table, tables
 from fuzzing.truth import judge, rows_of
-from sfumato.errors import PromiseBroken, QueryRefused, SfumatoError
+from sfumato.errors import DataError, PromiseBroken, QueryRefused, SfumatoError
 from sfumato.io.plain import plain_table
 from sfumato.models.requirements import requirements
 from sfumato.releases.files import FileFormat
@@ -168,6 +168,8 @@ def require_same_answers(
 def _evaluate(release: Release, table: sf.Microdata) -> None:
     try:
         sf.evaluate(release, table).to_dict()
+    except DataError as error:  # it is the table that was published
+        raise Finding(f"evaluating: {error}") from error
     except SfumatoError:
         return  # a refusal is an answer
 

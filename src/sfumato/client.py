@@ -29,8 +29,8 @@ import pyarrow as pa
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.query import COUNT, ENDINGS, Query
 from sfumato.errors import ParameterError, QueryRefused, RemoteError, SfumatoWarning
+from sfumato.queries.asked import condition_of, question_of, several
 from sfumato.queries.json import to_line
-from sfumato.queries.sql import parse_condition
 
 Question: TypeAlias = dict[str, Any]
 
@@ -77,19 +77,19 @@ class Connection:
         if isinstance(where, Query):
             return self._single(_question_of(where, counting=True), shift=0)
         # read here as well: what is no condition must not become another question
-        wanted = parse_condition(where).where
+        wanted = condition_of(where).where
         sql = f"{_ASK}{where}" if wanted else "SELECT COUNT(*) FROM t"
         return self._single({"sql": sql}, shift=len(_ASK))
 
     def query(self, query: str | Query) -> Result:
         """Answer ``SELECT ... FROM t [WHERE ...] [GROUP BY ...]``; empty groups are included."""
-        address = self._address("/v1/query", format="arrow")
-        with pa.ipc.open_stream(self._line.ask(address, _question_of(query))) as stream:
+        address, question = self._address("/v1/query", format="arrow"), _question_of(query)
+        with pa.ipc.open_stream(self._line.ask(address, question)) as stream:
             return _result(stream.read_all())
 
     def counts(self, queries: Iterable[str | Query]) -> CountAnswers:
         """How many rows satisfy each query of a workload, as arrays."""
-        questions = [_question_of(query, counting=True) for query in queries]
+        questions = [_question_of(query, counting=True) for query in several(queries)]
         found = [one for batch in _batches(questions) for one in self._batch(batch)]
         estimate, lo, hi = np.array(found, np.float64).reshape(-1, 3).T
         return CountAnswers(estimate, lo.astype(np.int64), hi.astype(np.int64))
@@ -149,9 +149,10 @@ def _chosen(database: str | None, known: Sequence[str]) -> str:
 def _question_of(query: str | Query, *, counting: bool = False) -> Question:
     if isinstance(query, str):
         return {"sql": query}
-    if counting and (query.by or query.select != (COUNT,)):
+    asked = question_of(query)
+    if counting and (asked.by or asked.select != (COUNT,)):
         raise _not_a_count()
-    return {"query": json.loads(to_line(query))}
+    return {"query": json.loads(to_line(asked))}
 
 
 def _count_of(told: Mapping[str, Any]) -> Answer:

@@ -31,6 +31,7 @@ the data; nothing here is meant to be sent to the public.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,8 +46,13 @@ class SfumatoError(Exception):
         super().__init__(shortened(message))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """By what it holds: a worker's error must arrive, and its class wants names for that."""
-        return _again, (type(self), self.args, self.__dict__)
+        """By what it holds: a worker's error must arrive, and its class wants names for that.
+
+        A culprit that cannot travel, such as a model defined in a function, goes as its text: an
+        error that does not arrive leaves a pool waiting for ever.
+        """
+        held = {name: _portable(value) for name, value in self.__dict__.items()}
+        return _again, (_known(type(self)), tuple(map(_portable, self.args)), held)
 
 
 class ParameterError(SfumatoError, ValueError):
@@ -199,6 +205,34 @@ def shortened(text: str, most: int = _MOST) -> str:
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _portable(value: object) -> object:
+    """The value, or the parts of a list of values, as far as another process can have them."""
+    if isinstance(value, tuple | list) and not _travels(value):
+        return tuple(map(_portable, value))
+    return value if _travels(value) else _told(value)
+
+
+def _travels(value: object) -> bool:
+    """Whether a value comes back; some can be sent and then not be read."""
+    try:
+        pickle.loads(pickle.dumps(value))
+    except Exception:
+        return False
+    return True
+
+
+def _told(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
+def _known(kind: type[SfumatoError]) -> type[SfumatoError]:
+    """The class, or the nearest above it that another process knows."""
+    return next(one for one in kind.__mro__ if issubclass(one, SfumatoError) and _travels(one))
 
 
 def _again(kind: type[SfumatoError], args: tuple[object, ...], held: dict[str, object]) -> object:

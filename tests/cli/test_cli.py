@@ -230,7 +230,13 @@ def test_a_full_disk(place: Path) -> None:
     refused(done, place, "File too large")
 
 
-def test_progress_is_shown_and_ctrl_c_in_the_middle_leaves_nothing(place: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code", "said"),
+    [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"terminated")],
+)
+def test_progress_is_shown_and_ending_it_in_the_middle_leaves_nothing(
+    place: Path, sent: signal.Signals, code: int, said: bytes
+) -> None:
     generator = np.random.default_rng(0)
     n = 2_000_000
     table = pa.table({name: generator.integers(0, 30_000, n) for name in "abcdef"})
@@ -247,14 +253,14 @@ def test_progress_is_shown_and_ctrl_c_in_the_middle_leaves_nothing(place: Path) 
     try:
         while b"partitioning" not in seen:
             seen += os.read(ours, 4096)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         with contextlib.suppress(OSError):  # a terminal whose other end is closed
             while chunk := os.read(ours, 4096):
                 seen += chunk
-        assert process.wait(timeout=PATIENCE) == 130
+        assert process.wait(timeout=PATIENCE) == code
     finally:
         process.kill()
-    assert b"nothing half-written is left" in seen
+    assert said + b"; nothing half-written is left" in seen
     assert not [path for path in place.iterdir() if "out" in path.name]
 
 

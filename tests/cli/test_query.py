@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -101,3 +102,62 @@ def test_bad_use_is_told_in_one_line(place: Path, arguments: tuple[str, ...], sa
     assert not shown.stdout
     assert said in shown.stderr.decode()
     assert "Traceback" not in shown.stderr.decode()
+
+
+def test_a_note_about_a_long_value_is_short(place: Path) -> None:
+    shown = run(place, "out", f"SELECT COUNT(*) FROM t WHERE disease = '{'z' * 5000}'")
+    assert shown.returncode == 0
+    assert shown.stderr.startswith(b"sfumato: note: no row can have disease = 'zzz")
+    assert len(shown.stderr) < 1000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("large")
+    rows = pa.table({
+        "age": range(12),
+        "income": pa.array([18 * 10**18 + 7919 * n for n in range(12)], pa.uint64()),
+        "uid": [2**63 - 1 - 3 * n for n in range(12)],
+        "price": pa.array([Decimal("857459.99") + n for n in range(12)], pa.decimal128(12, 2)),
+        "ill": list("abcdef") * 2,
+    })  # fmt: skip
+    schema = sf.Schema(quasi=["age", "income", "uid", "price"], sensitive="ill")
+    table = sf.Microdata.from_arrow(rows, schema)
+    release = sf.publish(table, sf.Mondrian(), sf.KAnonymity(6), seed=long_seed(0))
+    release.write(folder / "out")
+    return folder
+
+
+LARGE = "SELECT ill, SUM(income), MAX(uid), SUM(price) FROM t WHERE age > 1 GROUP BY ill"
+
+
+def test_large_numbers_stand_in_full_and_in_one_piece(large: Path) -> None:
+    answers = sf.load(large / "out").query(LARGE).answers
+    text = run(large, "out", LARGE).stdout.decode()
+    assert "e+" not in text
+    for line, shown in zip(answers, text.splitlines()[3:], strict=False):
+        cells = [cell[1:-1] for cell in shown.split("│")[2:-1]]
+        wanted = [f"{end:,}" for one in line for end in (one.estimate, one.lo, one.hi)]
+        assert [cell.strip() for cell in cells] == wanted
+        assert [cell.rstrip() for cell in cells] == cells, "aligned to the right"
+        assert line[0].lo <= line[0].estimate <= line[0].hi
+        assert all(isinstance(one.estimate, int) for one in line[:2])
+
+
+def test_large_estimates_are_whole_numbers_for_programs(large: Path) -> None:
+    csv = run(large, "out", LARGE, "--format", "csv").stdout.decode().splitlines()
+    stated = json.loads(run(large, "out", LARGE, "--format", "json").stdout)
+    for line, one in zip(csv[1:], stated, strict=True):
+        cells = line.split(",")
+        assert cells[1] == str(one["sum_income"]["estimate"])
+        assert cells[1].isdigit()
+        assert cells[4] == str(one["max_uid"]["estimate"])
+
+
+def test_a_name_longer_than_its_numbers_does_not_press_the_others(large: Path) -> None:
+    name = "word " * 40
+    asked = f'SELECT ill, SUM(income) AS "{name}", SUM(price) FROM t WHERE age > 1 GROUP BY ill'
+    first = sf.load(large / "out").query(asked).answers[0]
+    text = run(large, "out", asked).stdout.decode()
+    for one in first:
+        assert f" {one.hi:,} " in text

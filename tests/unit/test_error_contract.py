@@ -20,6 +20,8 @@ from sfumato.cli.main import _run
 from sfumato.core.foreign import as_ours, is_memory, our_errors
 from sfumato.errors import DataError, MachineError, OutOfMemory, SfumatoError, shortened
 from sfumato.io.tables import read_table
+from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.tokens import Tokens
 from tests.unit.test_errors import MADE, classes
 
 MOST = 1000  # bytes
@@ -208,3 +210,48 @@ def test_a_mistake_of_ours_stays_one(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_busy_lock_is_not_short_memory() -> None:
     assert not is_memory(BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"))
+
+
+NO_NAMES = ["a\0b", "\0", "half of a character \ud800"]
+WITH_PATHS: dict[str, Callable[[str], object]] = {
+    "load": sf.load,
+    "verify": sf.verify,
+    "read": lambda path: sf.read(path, sf.Schema(quasi=["age"])),
+    "read_schema": sf.read_schema,
+    "write_schema": lambda path: sf.write_schema(path, sf.Schema(quasi=["age"])),
+    "write": lambda path: sf.publish(table(), sf.Mondrian(), sf.KAnonymity(2)).write(path),
+    "publish_file": lambda path: sf.publish_file(
+        pa.table({"age": [1, 2], "ill": ["a", "b"]}),
+        sf.Schema(quasi=["age"], sensitive="ill"),
+        sf.Mondrian(),
+        sf.KAnonymity(2),
+        path,
+    ),
+    "evaluate": lambda path: sf.evaluate(path, table()),
+    "StatDB.create": lambda path: sf.StatDB.create(path, table(), m=2),
+    "StatDB.open": sf.StatDB.open,
+    "Ledger.open": Ledger.open,
+    "Tokens.open": Tokens.open,
+}
+
+
+@pytest.mark.parametrize("path", NO_NAMES, ids=["inside", "alone", "half"])
+@pytest.mark.parametrize("verb", WITH_PATHS)
+def test_what_is_no_name_of_a_file_is_refused(
+    verb: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SfumatoError):
+        WITH_PATHS[verb](path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_order_beyond_all_types_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("age,ill\n1,a\n2,b\n3,a\n")
+    order = "[attributes.age]\norder = [1, 2, 3, 99999999999999999999999]\n"
+    (tmp_path / "s.toml").write_text(f'quasi = ["age"]\nsensitive = "ill"\n{order}')
+    source, schema, out = (str(tmp_path / one) for one in ("in.csv", "s.toml", "out"))
+    assert _run(["publish", source, "-s", schema, "--k", "2", "-o", out]) == 2
+    assert "99999999999999999999999" in capsys.readouterr().err

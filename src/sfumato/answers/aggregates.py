@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sfumato.answers.value_bounds import Choices
 from sfumato.core.answer import Answer
-from sfumato.core.exact import Exact, double_above, double_below, nearest
+from sfumato.core.exact import SAFE, Exact, double_above, double_below, nearest
 from sfumato.core.moments import shown
 from sfumato.core.query import Function
 from sfumato.errors import QueryRefused
@@ -104,6 +104,8 @@ def _told(estimate: Any, lo: Any, hi: Any, choices: Choices, kind: pa.DataType) 
         estimate, lo, hi = (_decimal(round(one), kind.scale) for one in (estimate, lo, hi))
     elif pa.types.is_temporal(kind):
         estimate, lo, hi = (_moment(round(one), kind) for one in (estimate, lo, hi))
+    elif pa.types.is_integer(kind) and abs(estimate) >= SAFE:
+        estimate = int(estimate)  # a double so large is a whole number, and is told like its bounds
     return Answer(estimate, lo, hi, not choices.sure)
 
 
@@ -118,9 +120,13 @@ def _within(estimate: Any, lo: Any, hi: Any) -> Any:
 
 
 def _doubles(lo: Exact, hi: Exact) -> tuple[float, float]:
+    """Bounds as doubles; OverflowError where there is none, also none further outwards."""
     if lo == hi:
         return nearest(lo), nearest(hi)
-    return double_below(lo), double_above(hi)
+    ends = double_below(lo), double_above(hi)
+    if not all(map(isfinite, ends)):
+        raise OverflowError
+    return ends
 
 
 def _divided(number: Exact, by: Exact) -> Exact:

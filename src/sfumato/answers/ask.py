@@ -24,8 +24,8 @@ from sfumato.core.askable import Askable
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.errors import QueryRefused
+from sfumato.queries.asked import condition_of, question_of, questions_of
 from sfumato.queries.binding import NOT_MISSING, BoundQuery, bind
-from sfumato.queries.sql import parse, parse_condition
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.joined import JoinRelease
@@ -55,7 +55,7 @@ def answerer(source: Askable) -> Answerer:
 
 def count(source: Askable, where: str | Query) -> Answer:
     """How many rows satisfy a condition."""
-    query = parse_condition(where) if isinstance(where, str) else where
+    query = condition_of(where)
     if query.by or query.select != (COUNT,):
         raise QueryRefused("count answers how many rows; use query for the rest", clause="SELECT")
     asked = answerer(source)
@@ -72,14 +72,14 @@ def counts(source: Askable, queries: Iterable[str | Query]) -> CountAnswers:
 
 def bound_all(asked: Answerer, queries: Iterable[str | Query]) -> Iterator[BoundQuery]:
     """Queries, as texts or objects, joined with the columns they are about."""
-    for query in queries:
-        yield bind(parse(query) if isinstance(query, str) else query, asked.catalog)
+    for query in questions_of(queries):
+        yield bind(query, asked.catalog)
 
 
 def answer(source: Askable, query: str | Query) -> Result:
     """Answer a whole query."""
     asked = answerer(source)
-    question = parse(query) if isinstance(query, str) else query
+    question = question_of(query)
     bound = bind(question, asked.catalog)
     with _placing(question):
         groups = groups_of(asked, bound)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -12,8 +12,8 @@ from sfumato.core.arrays import Ints
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.threads import in_threads
 from sfumato.errors import DataError
-from sfumato.queries.columns import Catalog, Column, is_codable, plain_type
-from sfumato.releases.manifest import Manifest
+from sfumato.queries.columns import Catalog, column_of, is_codable, plain_type
+from sfumato.releases.manifest import Manifest, PublishedColumn
 
 
 class Encoded(NamedTuple):
@@ -46,9 +46,12 @@ def _encoded(name: str, column: pa.ChunkedArray) -> tuple[Attribute, Ints] | str
 
 def catalog_of(manifest: Manifest, fields: Iterable[pa.Field]) -> Catalog:
     """The same columns as questions see them, with the orders that release.json states."""
-    kinds = {field.name: plain_type(field.type) for field in fields if is_codable(field.type)}
     described = {column.name: column for column in manifest.columns}
     return Catalog.of(
-        Column(name, kind, declared(described[name], kind) if name in described else None)
-        for name, kind in kinds.items()
+        column_of(field.name, field.type, _order(described.get(field.name), field.type))
+        for field in fields
     )
+
+
+def _order(column: PublishedColumn | None, kind: pa.DataType) -> tuple[Any, ...] | None:
+    return None if column is None else declared(column, plain_type(kind))

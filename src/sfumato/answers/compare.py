@@ -17,7 +17,7 @@ from sfumato.core.askable import Askable
 from sfumato.core.foreign import our_errors
 from sfumato.core.moments import unit_number
 from sfumato.core.query import COUNT, Query
-from sfumato.queries.sql import parse
+from sfumato.queries.asked import questions_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +124,7 @@ class Comparison:
 @our_errors("comparing answers")
 def compare(release: Askable, table: Askable, workload: Iterable[str | Query]) -> Comparison:
     """Ask a release and the table it was made from the same questions."""
-    queries = [parse(query) if isinstance(query, str) else query for query in workload]
+    queries = list(questions_of(workload))
     if all(query.select == (COUNT,) and not query.by for query in queries):
         published, true = counts(release, queries), counts(table, queries)
         return Comparison(

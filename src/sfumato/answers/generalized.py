@@ -32,7 +32,7 @@ from sfumato.core.compiled import announce
 from sfumato.core.query import Function
 from sfumato.core.schema import Role
 from sfumato.queries.binding import NOT_MISSING
-from sfumato.queries.columns import Catalog, Column, is_codable, plain_type
+from sfumato.queries.columns import Catalog, column_of, plain_type
 from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.manifest import Manifest, PublishedColumn
 
@@ -81,7 +81,7 @@ class Boxed:
         keys = sides.keys()
         scope = self._scope({other: wanted for other, wanted in where.items() if other != name})
         rows = self.rows.tally(where, scope)
-        single = sides.sizes() == 1
+        single = sides.single()
 
         def per_key(amounts: Floats | Counts, held: Floats | Flags) -> Floats:
             weights = np.bincount(of_box, amounts, len(single)).astype(np.float64)
@@ -183,8 +183,8 @@ def _exact(manifest: Manifest) -> Iterable[PublishedColumn]:
 def _catalog(manifest: Manifest, boxes: pa.Table, rows: pa.Table) -> Catalog:
     quasi = [describe(column, boxes) for column in manifest.of_role(Role.QUASI)]
     exact = [
-        Column(column.name, plain_type(kind), declared(column, plain_type(kind)))
+        column_of(column.name, kind, declared(column, plain_type(kind)))
         for column in _exact(manifest)
-        if is_codable(kind := rows.schema.field(column.name).type)
+        for kind in (rows.schema.field(column.name).type,)
     ]
     return Catalog.of([*quasi, *exact])

@@ -15,11 +15,11 @@ from sfumato.answers.ask import answerer
 from sfumato.core.askable import Askable
 from sfumato.core.predicates import Both, Compare, Either, Not, OneOf, Predicate
 from sfumato.core.query import Query
-from sfumato.errors import QueryRefused
+from sfumato.errors import QueryRefused, shortened
 from sfumato.io.hints import did_you_mean
+from sfumato.queries.asked import question_of
 from sfumato.queries.binding import wanted_values
 from sfumato.queries.columns import Column, position_of
-from sfumato.queries.sql import parse
 from sfumato.queries.values import Values
 
 _MOST_VALUES = 50  # of one condition: who lists more has not typed them
@@ -27,9 +27,12 @@ _FEW = 8
 
 
 def unseen(source: Askable, query: str | Query) -> tuple[str, ...]:
-    """A sentence for every value, or range, of the conditions that no row can have."""
+    """A sentence for every value, or range, of the conditions that no row can have.
+
+    Values may be of any length; a sentence is as short as a message of an error.
+    """
     asked = answerer(source)
-    question = parse(query) if isinstance(query, str) else query
+    question = question_of(query)
     found: list[str] = []
     for name, predicate in question.where.items():
         column = asked.catalog.find(name, position_of(question, name))
@@ -40,7 +43,7 @@ def unseen(source: Askable, query: str | Query) -> tuple[str, ...]:
             continue  # that no value is missing is an answer like another
         if not _possible(asked, column, wanted):
             found.append(f"no row can satisfy the condition on {column.name!r}")
-    return tuple(found)
+    return tuple(map(shortened, found))
 
 
 def _strange(asked: Answerer, column: Column, predicate: Predicate) -> Iterator[Any]:

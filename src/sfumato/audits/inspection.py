@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core._kernels import number_rows
+from sfumato.core.attribute import plain_decimal
 from sfumato.core.compiled import announce
 from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
@@ -167,7 +168,8 @@ def _profile(name: str, column: pa.ChunkedArray) -> ColumnProfile:
     kind = column.type
     if not _usable(kind):
         return ColumnProfile(name, _short(kind), None, column.null_count, None, "(not usable)")
-    distinct = len(column.unique().drop_null())
+    counted = column.cast(plain_decimal(kind)) if pa.types.is_decimal(kind) else column
+    distinct = len(counted.unique().drop_null())
     role, reason = _guess(name, kind, distinct, len(column), len(column) - column.null_count)
     return ColumnProfile(name, str(kind), distinct, column.null_count, role, reason)
 

@@ -28,6 +28,7 @@ from sfumato.core.foreign import is_memory, our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError, shortened
 from sfumato.io.opened import one_line
+from sfumato.io.paths import usable
 from sfumato.models.base import BuiltIn, Model
 from sfumato.models.registry import model_from_dict
 from sfumato.releases.bearing import CUSTOM, unbearable
@@ -119,7 +120,7 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
 
     ``models`` are a user's own models that the release was made with, recognized by class name.
     """
-    folder = Path(path)
+    folder = usable(path)
     return settled(folder, lambda: _verify(folder, models))
 
 

@@ -1,13 +1,14 @@
 """Entry point: finds the command, and turns errors into one line and an exit code.
 
 Exit codes: 0 done, 1 a promise is broken, 2 bad use or bad input, 70 a bug in sfumato,
-130 interrupted.
+130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -81,13 +82,24 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(guarded(lambda: _run(arguments), _refuse))
 
 
+class _Terminated(KeyboardInterrupt):
+    """Whoever ends a command by SIGTERM, as ``timeout`` and batch systems do, is as well served
+    as with Ctrl-C.
+    """
+
+
+def _terminate(*_: object) -> None:
+    raise _Terminated
+
+
 def _run(arguments: list[str] | None) -> int:
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         result: Any = cli.main(arguments, prog_name="sfumato", standalone_mode=False)
-    except click.exceptions.Abort:
-        return _fail("interrupted; nothing half-written is left", 130)
-    except KeyboardInterrupt:
-        return _fail("interrupted; nothing half-written is left", 130)
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
+        ended = isinstance(error.__cause__ or error, _Terminated)
+        what, code = ("terminated", 143) if ended else ("interrupted", 130)
+        return _fail(f"{what}; nothing half-written is left", code)
     except click.ClickException as error:
         return _misused(error)
     except PromiseBroken as error:

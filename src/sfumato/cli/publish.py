@@ -194,7 +194,10 @@ def publish(
         require_default(_FOR_JOINS, "joins nothing without --external")
     tell_more = None
     if method == "perturb":
-        require_default((*_FOR_GROUPS, "external"), "makes no groups")
+        require_default(
+            (*_FOR_GROUPS, "external"),
+            "adds noise and makes no groups, so it takes no options of theirs",
+        )
         require_room(output, force)
         noisy = perturb(read(source, schema, **reading), p=given["p"], m=given["m"], seed=seed)
         noisy.write(output, **writing)

@@ -8,9 +8,11 @@ from typing import Any
 import click
 
 from sfumato.answers.unseen import unseen
+from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.core.askable import Askable
+from sfumato.errors import shortened
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
 from sfumato.releases.load import load
@@ -60,7 +62,8 @@ def query(source: str, sql: str, schema_path: str | None, form: str, **reading: 
     print_result(asked.query(sql), form)
     for sentence in unseen(asked, sql):
         # beside the answer, which may be piped on
-        click.echo(f"sfumato: note: {sentence}", err=True)
+        said = show.visible(show.one_line(sentence)).plain
+        click.echo(f"sfumato: note: {shortened(said)}", err=True)
 
 
 def _source(source: str, schema_path: str | None, reading: dict[str, Any]) -> Askable:

@@ -72,7 +72,7 @@ def _print(result: Result) -> None:
         [*map(_key, key), *(cell for one in line for cell in _cells(one, level is not None))]
         for key, line in zip(result.keys, result.answers, strict=True)
     ]
-    page.print(show.table("", columns, lines))
+    show.print_whole(page, show.table("", columns, lines, in_one_piece=True))
     if all(answer.exact for answer in answers):
         show.say(page, "These answers are exact." if len(answers) > 1 else "This answer is exact.")
         return

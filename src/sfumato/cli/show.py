@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -15,6 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sfumato.algorithms.base import Stages, silent
+
+_TEXT = 10  # letters: texts may be folded, to so many at least
+_HEADER = 20  # letters of a name that is longer than all numbers under it
 
 
 def console() -> Console:
@@ -57,30 +61,61 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """A table whose columns after the first are right-aligned when they hold numbers."""
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    in_one_piece: bool = False,
+) -> Table:
+    """A table whose columns after the first are right-aligned when they hold numbers.
+
+    Numbers ``in_one_piece`` are not folded where ``print_whole`` prints it.
+    """
     drawn = Table(
         title=visible(title), title_justify="left", title_style="bold", header_style="bold"
     )
     lines = [tuple(cells) for cells in rows]
     for place, name in enumerate(columns):
-        numbers = all(isinstance(cells[place], int | float | None) for cells in lines)
+        numbers = all(isinstance(cells[place], int | float | Decimal | None) for cells in lines)
         side: JustifyMethod = "right" if numbers and place else "left"
-        drawn.add_column(visible(name), justify=side, overflow="fold")
+        header, width = visible(name), None
+        if numbers and in_one_piece:
+            longest = max((len(number(cells[place])) for cells in lines), default=0)
+            width = max(longest, min(header.cell_len, _HEADER))
+        drawn.add_column(header, justify=side, overflow="fold", width=width)
     for cells in lines:
         drawn.add_row(*(visible(number(cell)) for cell in cells))
     return drawn
 
 
+def print_whole(page: Console, drawn: Table) -> None:
+    """Print a table with its numbers in one piece, on a page that may be too narrow for them.
+
+    Part of a number is another number; lines that are too long are the reader's to scroll.
+    """
+    needed = 1 + sum(3 + (column.width or _TEXT) for column in drawn.columns)
+    if needed > page.width:
+        drawn.width = needed
+    page.print(drawn, crop=False)
+
+
 def number(value: object) -> str:
-    """Thousands separated, four digits at least, nothing for None, the rest as it is."""
+    """Thousands separated, four digits at least, nothing for None, the rest as it is.
+
+    Whole numbers and decimals are shown in full, and doubles up to where no page is wide enough.
+    """
     if value is None:
         return ""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return str(value)
+    if isinstance(value, Decimal):
+        return f"{value:,f}"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else f"{value:,.4g}"
+    if 1000 <= abs(value) < 1e22:
+        return f"{value:,.1f}" if abs(value) < 1e15 else f"{value:,.0f}"
+    return f"{value:,.4g}" if abs(value) < 1e22 else repr(value)
 
 
 @contextmanager

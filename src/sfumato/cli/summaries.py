@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sfumato.cli import show
@@ -10,6 +11,8 @@ from sfumato.releases.generalized import GeneralizedTable
 from sfumato.releases.joined import JoinRelease, OwnFigures
 from sfumato.releases.manifest import Manifest
 from sfumato.releases.perturbed import PerturbedTable
+
+_FEW = 20  # lines of one kind
 
 
 def summarize(manifest: Manifest, path: Path) -> None:
@@ -29,7 +32,7 @@ def summarize(manifest: Manifest, path: Path) -> None:
         show.say(page, f"  seed: {manifest.seed}; whoever has the files can undo the shuffles")
     page.print(show.table("What was lost", ("figure", "value"), _lost(manifest)))
     if manifest.search:
-        facts = [(name.replace("_", " "), _fact(value)) for name, value in manifest.search.items()]
+        facts = [(_named(name), _fact(value)) for name, value in manifest.search.items()]
         page.print(show.table("The search, for you only, in no file", ("fact", "value"), facts))
     command = shlex.join(["sfumato", "verify", str(path)])
     show.say(page, f"Check it as a receiver would: {command}", wrap=False)
@@ -67,11 +70,17 @@ def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
     )
 
 
+def _named(fact: str) -> str:
+    # what else may have ended a search is no matter of time
+    return "cut short by the time limit" if fact == "cut_short" else fact.replace("_", " ")
+
+
 def _fact(value: object) -> object:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {part}" for name, part in value.items())
+        told = ", ".join(f"{name} {part}" for name, part in list(value.items())[:_FEW])
+        return told if len(value) <= _FEW else f"{told}, and {len(value) - _FEW:,} more"
     return value
 
 
@@ -89,10 +98,17 @@ def _lost(manifest: Manifest) -> list[tuple[str, object]]:
         lost.append(("C_AVG (mean size / k)", figures["average_group_size"]))
     if manifest.kind not in (GeneralizedTable.kind, JoinRelease.kind):
         return [*lost, *((f"RCE of {name} (0 exact)", value) for name, value in error.items())]
-    by_attribute = figures["ncp_by_attribute"].items()
     return [
         *lost,
         ("RCE (0 exact)", error),
         ("NCP (0 exact, 1 nothing left)", figures["ncp"]),
-        *((f"  {name}", value) for name, value in by_attribute),
+        *_by_attribute(figures["ncp_by_attribute"]),
     ]
+
+
+def _by_attribute(ncp: Mapping[str, float]) -> Iterator[tuple[str, object]]:
+    """What each attribute lost; of many, those that lost most."""
+    most = sorted(ncp, key=lambda name: -ncp[name])[:_FEW]
+    yield from ((f"  {name}", ncp[name]) for name in ncp if len(ncp) <= _FEW or name in most)
+    if len(ncp) > _FEW:
+        yield f"  {len(ncp) - _FEW:,} more attributes", "less each"

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Counts, Floats
+from sfumato.core.exact import SAFE
 from sfumato.core.moments import is_moment, of_python
 from sfumato.core.query import ENDINGS
 from sfumato.errors import ParameterError
@@ -209,11 +210,12 @@ def _whole_numbers(values: Sequence[Any]) -> pa.Array:
 
 
 def _estimates(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Expected counts and sums are fractions, whatever they are of. Where doubles cannot tell one
-    that lies at its bound they are whole numbers.
+    """Expected counts and sums are fractions, whatever they are of. Where one is so large that
+    doubles do not have every whole number beside it they are whole numbers, as their bounds are.
     """
-    if all(value is None or float(value) == value for value in values):
-        return pa.array([None if value is None else float(value) for value in values])
+    known = [value for value in values if value is not None]
+    if all(abs(value) < SAFE for value in known):
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
     return _array([None if value is None else round(value) for value in values], kind)
 
 

@@ -23,7 +23,14 @@ from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
 
-_UNLIKE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
+_UNLIKE = (
+    pa.ArrowInvalid,
+    pa.ArrowTypeError,
+    pa.ArrowNotImplementedError,
+    OverflowError,  # a number beyond the type
+    UnicodeError,  # half of a character
+)
+_DIGITS_OF_128, _DIGITS_OF_256 = 38, 76
 _CLOSE = 2**16 - 1  # integers within such a range are counted by marking
 
 
@@ -143,6 +150,33 @@ def as_floats(values: pa.Array) -> Floats:
     return floats
 
 
+def stated_values(values: Sequence[Any]) -> pa.Array:
+    """Values that somebody states, in the type that they have by themselves.
+
+    Arrow takes whole numbers for signed ones, and does not look further when one is too large.
+    """
+    try:
+        return pa.array(values)
+    except OverflowError:
+        return pa.array(values, pa.uint64())
+
+
+def declared_values(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values that the owner wrote down, such as texts for dates, as those of a type."""
+    try:
+        return pa.array(values).cast(kind)
+    except OverflowError:  # Arrow takes no guess at whole numbers beyond 64 bits with a sign
+        return pa.array(values, kind)
+
+
+def plain_decimal(kind: pa.DataType) -> pa.DataType:
+    """A decimal type that has kernels and that files know: 128 bits or more, no negative scale."""
+    digits, scale = kind.precision - min(kind.scale, 0), max(kind.scale, 0)
+    if kind.bit_width <= 128 and digits <= _DIGITS_OF_128:
+        return pa.decimal128(digits, scale)
+    return pa.decimal256(min(digits, _DIGITS_OF_256), scale)
+
+
 def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
     """The different values of a column, and each row's place among them; nulls come last."""
     if pa.types.is_integer(column.type) and not column.null_count and len(column):
@@ -185,8 +219,8 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.string())
     if pa.types.is_null(kind):
         return column.cast(pa.string())
-    if pa.types.is_decimal(kind) and kind.bit_width < 128:
-        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_decimal(kind):
+        return _plain_decimals(name, column)
     if pa.types.is_floating(kind):
         return _plain_floats(name, column.cast(pa.float64()))
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
@@ -196,6 +230,17 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     raise DataError(
         f"column {name!r} has type {kind}; use numbers, dates, booleans or text", source=name
     )
+
+
+def _plain_decimals(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(plain_decimal(column.type))
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            f"column {name!r} has type {column.type} and numbers of more than 76 digits; divide "
+            "them, or make them floating-point numbers",
+            source=name,
+        ) from error
 
 
 def _plain_floats(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -216,7 +261,8 @@ def _require_calendar(name: str, column: pa.ChunkedArray) -> None:
     ends = pc.min_max(column.cast(width)).as_py()
     if ends["min"] < limits[0] or ends["max"] > limits[1]:
         raise DataError(
-            f"column {name!r} holds dates or times beyond the years 1 to 9999; make them missing",
+            f"column {name!r} holds dates or times beyond the years 1 to 9999, or nanoseconds that "
+            "stand for no time; make them missing",
             source=name,
         )
 
@@ -278,7 +324,7 @@ def _nearest(stranger: Any, domain: pa.Array) -> str:
 
 def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.Array:
     try:
-        domain = pa.array(order).cast(kind)
+        domain = declared_values(order, kind)
         if pa.types.is_string(kind):
             domain = folded(domain)  # as in the column
         if pa.types.is_floating(kind):
@@ -299,7 +345,7 @@ def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.A
 
 def _castable(value: Any, kind: pa.DataType) -> bool:
     try:
-        pa.scalar(value).cast(kind)
+        declared_values([value], kind)
     except _UNLIKE:
         return False
     return True

@@ -17,6 +17,7 @@ from sfumato.core.arrays import Floats
 from sfumato.errors import SchemaError
 
 _DIGITS = 3
+_MOST = 100_000  # classes, where there are fewer rows: a schema may be tried on some of them
 
 
 def binned(
@@ -26,6 +27,12 @@ def binned(
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise SchemaError(f"column {name!r} holds {kind} values; bins are for numbers", column=name)
+    if bins > max(len(column), _MOST):
+        raise SchemaError(
+            f"column {name!r} has bins = {bins}, more than its {len(column):,} rows can fill; use "
+            "fewer",
+            column=name,
+        )
     numbers = column.cast(pa.float64()).combine_chunks()
     known = pc.and_(numbers.is_valid(), pc.invert(pc.is_nan(numbers))).fill_null(False)
     values = numbers.fill_null(0.0).to_numpy(zero_copy_only=False)

@@ -65,7 +65,7 @@ def announce(compiled: Callable[..., Any]) -> None:
     if cast(Any, compiled).stats.cache_path is None:
         _tell_in_memory()
     else:
-        logger.warning("compiling kernels, once on this machine (some seconds)")
+        _tell_compiling()
 
 
 def watch(
@@ -124,6 +124,11 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
 
 
 @cache  # one line, however many kernels there are
+def _tell_compiling() -> None:
+    logger.warning("compiling kernels: a method's first run on this machine takes some seconds")
+
+
+@cache
 def _tell_in_memory() -> None:
     logger.warning(
         "compiling kernels in memory (some seconds): no folder to keep them in can be written; "

@@ -86,6 +86,14 @@ def offsets(numbers: Numbers, base: Any) -> Floats:
     return apart.astype(np.float64)
 
 
+def distances(low: Counts, high: Counts) -> Floats:
+    """How far whole numbers lie above others, rounded once: near 2**63 the ends themselves would
+    lose more than lies between them.
+    """
+    # modulo 2**64: a distance may be too large for a signed number
+    return (high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)
+
+
 def offset_number(base: Any, offset: float, numbers: Numbers) -> Any:
     """The number that lies so far above a base, as near as it matters."""
     if numbers.dtype == np.float64:

@@ -38,8 +38,10 @@ def is_moment(kind: pa.DataType) -> bool:
 
 def calendar_limits(kind: pa.DataType) -> tuple[int, int] | None:
     """The first and the last number of a type's units that Python has; None if it has all."""
-    if pa.types.is_time(kind) or getattr(kind, "unit", "") == "ns":
+    if pa.types.is_time(kind):
         return None
+    if getattr(kind, "unit", "") == "ns":
+        return -(2**63) + 1, 2**63 - 1  # the very first stands for "not a time"
     if pa.types.is_duration(kind):
         first, last = timedelta.min, timedelta.max
     else:
@@ -162,7 +164,12 @@ def _nanotime(number: int, zone: str | None) -> Any:
     except ImportError:
         return np.datetime64(number, "ns")
     instant = pd.Timestamp(number, unit="ns", tz=None if zone is None else "UTC")
-    return instant if zone is None else instant.tz_convert(zone)
+    if zone is None:
+        return instant
+    try:
+        return instant.tz_convert(zone)
+    except pd.errors.OutOfBoundsDatetime:  # the first and the last hours that pandas has
+        return instant
 
 
 def _nanolength(number: int) -> Any:

@@ -74,6 +74,12 @@ class Query:
         places: Mapping[str, int] | None = None,
     ) -> None:
         """``places`` says where in its text a query names each attribute."""
+        if not isinstance(where or {}, Mapping):
+            raise ParameterError(
+                f"conditions are a dict of columns, not a {type(where).__name__}; a text is asked "
+                "as it is, without Query",
+                parameter="where",
+            )
         conditions = {name: _predicate(name, wanted) for name, wanted in (where or {}).items()}
         object.__setattr__(self, "where", conditions)
         object.__setattr__(self, "select", tuple(select))
@@ -103,6 +109,11 @@ def _predicate(name: str, wanted: Predicate | Iterable[Any]) -> Predicate:
     if isinstance(wanted, str):
         raise ParameterError(
             f"the condition on {name!r} is the text {wanted!r}; a list of values is meant?",
+            parameter="where",
+        )
+    if not isinstance(wanted, Iterable):
+        raise ParameterError(
+            f"the condition on {name!r} is {wanted!r}; a list of values is meant?",
             parameter="where",
         )
     return one_of(wanted)

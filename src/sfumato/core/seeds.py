@@ -62,8 +62,9 @@ def require_written(stated: str | None, *, experiment: bool) -> None:
     if stated is not None and not experiment:
         raise ParameterError(
             f"the seed is short: whoever has the files finds a number below 2**{_BITS} by trying, "
-            f"and undoes the shuffles; {_USE} (--seed-file), or say that this is an experiment "
-            "with invented or public data, which is then stated: experiment=True (--experiment)",
+            f"and undoes the shuffles; {_USE} (on the shell: --seed-file, or none), or say that "
+            "this is an experiment with invented or public data, which is then stated: "
+            "experiment=True (--experiment)",
             parameter="seed",
         )
 

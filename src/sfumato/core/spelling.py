@@ -36,6 +36,13 @@ def folded(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
 
+def spelled(text: str) -> str:
+    """A text that somebody states, as columns have it; of blanks alone nothing is left."""
+    if text.isascii() and (not text or (text[0] > " " and text[-1] > " ")):
+        return text
+    return folded(pa.array([text], pa.string()))[0].as_py() or ""
+
+
 def require_one_spelling(name: str, values: Iterable[Any]) -> None:
     """Raise if two sensitive texts are one number; warn if two differ in capital letters only."""
     texts = [value for value in values if isinstance(value, str)]

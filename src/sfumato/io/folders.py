@@ -20,6 +20,7 @@ from sfumato.core.foreign import is_memory, said
 from sfumato.errors import OutputExists, ReleaseError
 from sfumato.io import unfinished
 from sfumato.io.exchange import exchanged
+from sfumato.io.paths import usable
 
 MANIFEST = "release.json"
 FORMAT = "sfumato-release"
@@ -52,7 +53,8 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     What stands at ``path`` is kept unless ``force`` is given and it is an empty folder or a
     former release; it is removed when the new folder is in its place.
     """
-    shown, target = Path(path), Path(path).resolve()
+    shown = usable(path)
+    target = shown.resolve()
     made: list[Path] = []
     try:
         unfinished.clear(target)
@@ -81,7 +83,7 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 
 def require_room(path: str | Path, force: bool) -> None:
     """Raise unless ``new_folder`` could put a folder there: asked before the long work starts."""
-    shown = Path(path)
+    shown = usable(path)
     try:
         _require_room(shown, shown.resolve(), force)
     except OSError as error:

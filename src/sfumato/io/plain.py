@@ -14,7 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.core.attribute import plain_decimal
 from sfumato.core.spelling import folded
+from sfumato.errors import DataError
 
 
 def plain_table(table: pa.Table) -> pa.Table:
@@ -87,6 +89,8 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return _plain_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
+    if pa.types.is_decimal(kind) and kind.scale < 0:
+        return plain_decimal(kind)
     if _is_list(kind):
         return pa.list_(_plain_type(kind.value_type))
     if pa.types.is_map(kind):
@@ -128,7 +132,16 @@ def _plain_array(array: pa.Array, plain: pa.DataType) -> pa.Array:
         return pa.StructArray.from_arrays(parts, fields=list(plain), mask=_nulls(array))
     if pa.types.is_string_view(kind) and array.null_count:
         array = _without_stray_views(array)
+    if pa.types.is_decimal(kind):
+        return _plain_decimals(array, plain)
     return array.cast(plain)
+
+
+def _plain_decimals(array: pa.Array, plain: pa.DataType) -> pa.Array:
+    try:
+        return array.cast(plain)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"numbers of type {array.type} have more than 76 digits") from error
 
 
 def _without_stray_views(array: pa.Array) -> pa.Array:

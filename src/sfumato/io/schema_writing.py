@@ -13,6 +13,7 @@ from sfumato.core.schema import Declaration, Schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import OutputExists, ReleaseError
 from sfumato.io.opened import one_line
+from sfumato.io.paths import usable
 from sfumato.io.toml_text import toml_array, toml_comment, toml_key, toml_string, toml_value
 
 _MEANINGS = (
@@ -34,7 +35,7 @@ def write_schema(
 
     Columns that have a note but no role are listed in a comment at the end.
     """
-    path = Path(path)
+    path = usable(path)
     text = schema_text(schema, notes or {})
     if path.exists() and not force:
         raise OutputExists(

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import DataError
+from sfumato.io.types import to_texts
 
 _MISSING = "missing"
 _NEEDS_QUOTES = r'[,"]|\A\s|\s\z|\A\z|\Amissing\z'
@@ -25,7 +26,7 @@ _ITEM = re.compile(r'"((?:[^"]|"")*)"(?=, |\Z)|(.*?)(?=, |\Z)', re.DOTALL)
 
 def set_texts(lists: pa.Array) -> pa.Array:
     """One text per list; null for a list that is null."""
-    texts = lists.values.cast(pa.string())
+    texts = to_texts(lists.values)
     # joining a list that holds a null would lose the whole list
     named = pa.ListArray.from_arrays(
         lists.offsets, _quoted(texts).fill_null(_MISSING), mask=lists.is_null()

@@ -30,7 +30,7 @@ _TRUTH = r"(?i:true|false)"
 # whole number too long for 64 bits stays a text: as a floating-point number, two long account
 # numbers could become one.
 _TYPES: tuple[tuple[str, tuple[pa.DataType, ...]], ...] = (
-    (_INTEGER, (pa.int64(),)),
+    (_INTEGER, (pa.int64(), pa.uint64())),
     (_NUMBER, (pa.float64(),)),
     (_TRUTH, (pa.bool_(),)),
     (_DATE, (pa.date32(),)),

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
 from sfumato.io.set_texts import set_texts
+from sfumato.io.types import odd_clocks
 
 ROW_GROUP = 2**20  # rows
 Sink: TypeAlias = str | Path | RawIOBase
@@ -57,7 +58,8 @@ def printable(table: pa.Table) -> pa.Table:
     """The table as CSV can hold it, its sets as texts; or a refusal."""
     for field in table.schema:
         _require_printable(field)
-    columns = [_printable(column) for column in table.columns]
+    pairs = zip(table.column_names, table.columns, strict=True)
+    columns = [_printable(name, column) for name, column in pairs]
     return pa.table(columns, names=table.column_names)
 
 
@@ -76,7 +78,13 @@ def _is_binary(kind: pa.DataType) -> bool:
     return any(one(kind) for one in kinds)
 
 
-def _printable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pa.types.is_list(column.type):
-        return column
-    return pa.chunked_array([set_texts(chunk) for chunk in column.chunks], pa.string())
+def _printable(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type):
+        return pa.chunked_array([set_texts(chunk) for chunk in column.chunks], pa.string())
+    if odd_clocks(column) is not None:
+        raise DataError(
+            f"column {name!r} has type {column.type} and times at which that zone's clock cannot "
+            "be written; convert it to UTC, or publish as parquet",
+            source=name,
+        )
+    return column

@@ -32,6 +32,7 @@ class Rule(NamedTuple):
     """A kind with its parameters, and the fewest rows a passing group can have.
 
     ``runs``, a line each, are those of closeness through a taxonomy; ``b`` is then their number.
+    Of closeness between equals it is the largest share that a value has in the table.
     """
 
     kind: int
@@ -119,6 +120,8 @@ def passes_rules(  # one function on purpose: compiled calls inside calls are co
                 if distance > a + TOLERANCE:  # it only grows
                     break
             passes = distance <= a + TOLERANCE
+        elif kind == CLOSE_EQUAL and 1.0 - size * rules[r, 2] > a + TOLERANCE:
+            passes = False  # what a group of this size lacks is more, whatever it holds
         else:  # closeness: ahead is what is left to carry on, along an order
             ahead = 0.0
             distance = 0.0

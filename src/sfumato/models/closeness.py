@@ -10,14 +10,13 @@ more; if these were steps on the way, unused ones would bring everything as clos
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import Infeasible, ParameterError
@@ -65,39 +64,29 @@ class TCloseness(BuiltIn):
 
     def distances(self, groups: Histograms) -> Floats:
         """Each group's distance to the whole table."""
+        distance = self.distance_of(groups.attribute)
         occurring = groups.whole > 0
-        whole = groups.whole[occurring] / groups.whole.sum()
-        measure = self._measure(groups, occurring)
-        found = np.empty(groups.n_groups)
-        step = max(1, _BLOCK // len(whole))
-        for low in range(0, groups.n_groups, step):
-            high = min(low + step, groups.n_groups)
-            found[low:high] = measure(_dense(groups, low, high, occurring) - whole)
-        return found
-
-    def _measure(self, groups: Histograms, occurring: Flags) -> Callable[[Floats], Floats]:
-        """The distance of a difference of shares, over the values that occur."""
-        distance = self._distance(groups)
-        if distance == "ordered":
-            return _ordered
-        tree = None if distance == "equal" else _occurring_tree(groups, occurring)
-        return _equal if tree is None else partial(_hierarchical, taxonomy=tree)
+        tree = _occurring_tree(groups, occurring) if distance == "hierarchical" else None
+        if tree is not None:
+            return _hierarchical(groups, occurring, tree)
+        # differences of rounded sums: nothing may come out a little below nothing
+        return np.maximum(0.0, _ordered(groups) if distance == "ordered" else _equal(groups))
 
     def statement(self, groups: Histograms) -> str:
         """With the distance that is taken, and over how many values."""
         n_values = int(np.count_nonzero(groups.whole))
-        told = f"{self._distance(groups)} distance over {n_values:,} values"
+        told = f"{self.distance_of(groups.attribute)} distance over {n_values:,} values"
         return f"{self.name} (t = {self.t:g}, {told}{f', on = {self.on}' if self.on else ''})"
 
     def rule(self, groups: Histograms) -> Rule:
         """A distance rule."""
-        distance = self._distance(groups)
+        distance = self.distance_of(groups.attribute)
         if distance == "ordered":
             return Rule(CLOSE_ORDERED, self.t)
         occurring = groups.whole > 0
         tree = None if distance == "equal" else _occurring_tree(groups, occurring)
         if tree is None:
-            return Rule(CLOSE_EQUAL, self.t)
+            return Rule(CLOSE_EQUAL, self.t, float(groups.whole.max() / groups.whole.sum()))
         runs = _runs(tree, groups.whole, np.flatnonzero(occurring))
         return Rule(CLOSE_RUNS, self.t, float(len(runs)), runs=runs)
 
@@ -105,8 +94,8 @@ class TCloseness(BuiltIn):
         """Cannot happen: the whole table is at distance 0 from itself."""
         return Infeasible(f"t = {self.t} is out of reach", model=self, largest=1.0)
 
-    def _distance(self, groups: Histograms) -> Distance:
-        attribute = groups.attribute
+    def distance_of(self, attribute: Attribute | None) -> Distance:
+        """The distance that is taken on this attribute."""
         if self.distance == "hierarchical" and (attribute is None or attribute.taxonomy is None):
             raise ParameterError(
                 "the hierarchical distance needs a taxonomy on the sensitive attribute",
@@ -149,6 +138,50 @@ def _last_way(tree: Taxonomy) -> float:
     return 0.5 if tree.heights[0] else 1.0
 
 
+def _equal(groups: Histograms) -> Floats:
+    """What a group does not have counts with the table's share of it."""
+    shares = (groups.whole / groups.whole.sum())[groups.values]
+    distances: Floats = (groups.total(np.abs(groups.shares - shares) - shares) + 1) / 2
+    return distances
+
+
+def _ordered(groups: Histograms) -> Floats:
+    """The sum over all values of |group's share up to there - table's share up to there|.
+
+    Between two values that a group has its own share stays, and the table's grows: such a run is
+    summed at once, in two parts where the one overtakes the other.
+    """
+    occurring = groups.whole > 0
+    upto = np.cumsum(groups.whole[occurring])
+    n_values, n_rows = len(upto), int(upto[-1])
+    sums = np.append(0, np.cumsum(upto))  # whole numbers, so that differences are exact
+    of_group = groups.groups
+    order = np.lexsort((groups.values, of_group))
+    first = (np.cumsum(occurring) - 1)[groups.values[order]]
+    last = np.append(first[1:], n_values)
+    last[groups.starts[1:] - 1] = n_values
+    counts = np.cumsum(groups.counts[order])
+    before = np.append(0, counts)[groups.starts[:-1]]
+    reached = (counts - before[of_group]) / groups.sizes[of_group]
+    turn = np.clip(np.searchsorted(upto, reached * n_rows), first, last)
+    ahead = reached * (turn - first) - (sums[turn] - sums[first]) / n_rows
+    behind = (sums[last] - sums[turn]) / n_rows - reached * (last - turn)
+    begun = sums[first[groups.starts[:-1]]] / n_rows
+    distances: Floats = (begun + groups.total(ahead + behind)) / max(1, n_values - 1)
+    return distances
+
+
+def _hierarchical(groups: Histograms, occurring: Flags, tree: Taxonomy) -> Floats:
+    """Through a matrix of all values, some groups at a time."""
+    whole = groups.whole[occurring] / groups.whole.sum()
+    found = np.empty(groups.n_groups)
+    step = max(1, _BLOCK // len(whole))
+    for low in range(0, groups.n_groups, step):
+        high = min(low + step, groups.n_groups)
+        found[low:high] = _through(tree, _dense(groups, low, high, occurring) - whole)
+    return found
+
+
 def _dense(groups: Histograms, low: int, high: int, occurring: Flags) -> Floats:
     """Shares of groups low to high - 1 as a matrix, a column per value that occurs."""
     place = np.cumsum(occurring) - 1
@@ -159,18 +192,7 @@ def _dense(groups: Histograms, low: int, high: int, occurring: Flags) -> Floats:
     return shares
 
 
-def _equal(difference: Floats) -> Floats:
-    halves: Floats = np.abs(difference).sum(axis=1) / 2
-    return halves
-
-
-def _ordered(difference: Floats) -> Floats:
-    steps = max(1, difference.shape[1] - 1)
-    distances: Floats = np.abs(difference.cumsum(axis=1)).sum(axis=1) / steps
-    return distances
-
-
-def _hierarchical(difference: Floats, taxonomy: Taxonomy) -> Floats:
+def _through(taxonomy: Taxonomy, difference: Floats) -> Floats:
     """Mass that cannot be evened out below a node moves through its parent.
 
     Moving through a node of height h and down again costs h / H in all, half of it on each of the

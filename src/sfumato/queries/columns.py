@@ -19,6 +19,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.moments import comparable, has_zone, read_text, shown, unit_number
 from sfumato.core.predicates import Position
 from sfumato.core.query import Query
+from sfumato.core.spelling import spelled
 from sfumato.errors import QueryRefused
 
 # Numbers of more digits are refused: turning 1e999999999 into a whole number takes for ever.
@@ -65,7 +66,7 @@ class Column:
     def all_fitted(self, values: frozenset[Any], at: Position = None) -> frozenset[Any]:
         """Stated values in the column's type; lists that are so already are the usual case."""
         if {type(value) for value in values} <= {self._native}:
-            return values
+            return frozenset(map(spelled, values)) if self._native is str else values
         return frozenset(self.fitted(value, at) for value in values)
 
     @cached_property
@@ -116,11 +117,7 @@ class Catalog:
             Column(attribute.name, attribute.values.type, declared_order(attribute))
             for attribute in table.attributes.values()
         ]
-        shown = [
-            Column(field.name, plain_type(field.type))
-            for field in table.insensitive.schema
-            if is_codable(field.type)
-        ]
+        shown = [column_of(field.name, field.type) for field in table.insensitive.schema]
         return cls.of([*coded, *shown])
 
     def refusing(self, reasons: Mapping[str, str]) -> Catalog:
@@ -144,6 +141,16 @@ class Catalog:
 
     def _alike(self, name: str) -> list[str]:
         return [known for known in self.columns if known.lower() == name.lower()]
+
+
+def column_of(name: str, kind: pa.DataType, order: tuple[Any, ...] | None = None) -> Column:
+    """A column of this type. One that cannot be asked about says so, and hides no other.
+
+    Left out, ``Age`` would be taken for ``age``.
+    """
+    if is_codable(kind):
+        return Column(name, plain_type(kind), order)
+    return Column(name, kind, refusal=f"column {name!r} holds {kind}, which cannot be asked about")
 
 
 def declared_order(attribute: Attribute) -> tuple[Any, ...] | None:
@@ -178,7 +185,7 @@ def _fit(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_boolean(kind):
         return value if isinstance(value, bool) else None
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return value if isinstance(value, str) else None
+        return spelled(value) if isinstance(value, str) else None
     if pa.types.is_temporal(kind):
         return _fit_time(value, kind)
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):

@@ -25,7 +25,7 @@ from sfumato.io.folders import new_folder
 from sfumato.io.opened import reading
 from sfumato.io.plain import plain_table
 from sfumato.io.set_texts import sets_of
-from sfumato.io.types import from_texts, type_of
+from sfumato.io.types import from_texts, type_like
 from sfumato.io.writing import write_csv, write_parquet
 from sfumato.releases.checksums import sealed
 from sfumato.releases.manifest import FILE, Manifest
@@ -206,7 +206,7 @@ def _typed(table: pa.Table, manifest: Manifest, path: Path) -> pa.Table:
     else:
         stated = dict(manifest.types)
     columns = [
-        _in_type(name, column, type_of(stated.get(name, "")))
+        _in_type(name, column, type_like(stated.get(name, ""), column.type))
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.table(columns, names=table.column_names)
@@ -220,7 +220,11 @@ def _in_type(name: str, column: pa.ChunkedArray, stated: pa.DataType | None) -> 
         if not pa.types.is_string(column.type):
             return column.cast(stated)
         if pa.types.is_list(stated):
-            return pa.chunked_array([sets_of(name, column.combine_chunks())]).cast(stated)
+            lists = sets_of(name, column.combine_chunks())
+            values = from_texts(lists.values, stated.value_type)
+            return pa.chunked_array(
+                [pa.ListArray.from_arrays(lists.offsets, values, mask=lists.is_null())]
+            ).cast(stated)
         return from_texts(column, stated)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return column

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from sfumato.core.foreign import our_errors
 from sfumato.errors import ReleaseError
+from sfumato.io.paths import usable
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.checksums import other_checksums
 from sfumato.releases.files import Files
@@ -37,7 +38,7 @@ def load(path: str | Path) -> Release:
     All of them are read once to compute their checksums, which takes less time than reading the
     tables does. A release of format 1 has none.
     """
-    folder = Path(path)
+    folder = usable(path)
     return settled(folder, lambda: _load(folder))
 
 

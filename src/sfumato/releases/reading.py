@@ -64,7 +64,9 @@ def _are_means(side: Ranges, means: Floats, sizes: Counts, tight: bool | None) -
         totals = means * sizes
         whole = np.abs(totals - np.round(totals)) <= _ROUNDING * np.maximum(1.0, np.abs(totals))
         inside &= whole | side.missing  # of how many rows the value lacks is not shown
-    return bool((inside | (np.isnan(means) & (side.low < 0))).all())
+    # a range that is wider than its rows may have rows without a value only
+    bare = (side.low < 0) if tight else (side.low < 0) | side.missing
+    return bool((inside | (np.isnan(means) & bare)).all())
 
 
 def _ranges(column: PublishedColumn, groups: pa.Table) -> Side:

@@ -30,6 +30,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.io.opened import one_line
 from sfumato.io.owner_state import VARIABLE, Made, OwnerState, owner_state
+from sfumato.io.paths import usable
 
 Origin: TypeAlias = Microdata | Path
 Writer = TypeVar("Writer", bound=Callable[..., Path])
@@ -94,7 +95,7 @@ def noting_rows(
     ``release`` the content is taken to differ from everything else. ``stacklevel`` leads from here
     to the line that a warning is about.
     """
-    target = Path(path)
+    target = usable(path)
     before = "another" if _stands(target) else None
     if before is not None and release is not None:
         before = _trying(lambda state: _content(target, state), stacklevel)

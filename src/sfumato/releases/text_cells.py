@@ -24,6 +24,7 @@ from sfumato.core.arrays import Codes, Flags
 from sfumato.core.boxes import Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.errors import SchemaError
 from sfumato.io.set_texts import set_texts, sets_of
+from sfumato.io.types import to_texts
 
 SUPPRESSED, _OR_MISSING = "*", " or missing"
 _MISREAD = r'\A[\[{"]|\A\*\z|\Amissing\z| or missing\z|,'
@@ -111,14 +112,14 @@ def _range_texts(side: Ranges) -> pa.Array:
 
 def _set_texts(side: ValueSets) -> pa.Array:
     single = np.diff(side.starts) == 1
-    values = side.attribute.decode(side.codes).cast(pa.string())
+    values = to_texts(side.attribute.decode(side.codes))
     lists = pa.ListArray.from_arrays(pa.array(side.starts.astype(np.int32)), values)
     only = _quoted(values.take(pa.array(side.starts[:-1])))
     return pc.if_else(pa.array(single), only, set_texts(lists))
 
 
 def _quoted(values: Any) -> pa.Array:
-    texts = values.cast(pa.string())
+    texts = to_texts(values)
     inside = pc.replace_substring(texts, '"', '""')
     needed = pc.match_substring_regex(texts, _MISREAD)
     return pc.if_else(needed, pc.binary_join_element_wise('"', inside, '"', ""), texts)

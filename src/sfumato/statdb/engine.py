@@ -35,8 +35,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
 from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError, QueryRefused
+from sfumato.queries.asked import condition_of
 from sfumato.queries.columns import Catalog, Column, declared_order
-from sfumato.queries.sql import parse_condition
 from sfumato.statdb.count import asking
 from sfumato.statdb.count.aggregates import a_choices, g_choices, no_choices, not_answered
 from sfumato.statdb.count.anatomy import a_decompose
@@ -108,8 +108,7 @@ class Engine:
 
     def version(self, where: str | Query = "") -> Partition:
         """The version behind an answer, for the owner: a partition of the rows of ``table()``."""
-        query = parse_condition(where) if isinstance(where, str) else where
-        quasi, _ = self._split(asking.count_conditions(self, query))
+        quasi, _ = self._split(asking.count_conditions(self, condition_of(where)))
         empty = not all(quasi.values())
         if self.framework == "generalization" and not empty:
             return self._partition(self._g_version(quasi))

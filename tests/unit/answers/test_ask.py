@@ -1,6 +1,8 @@
 """From question to result: texts, groups, types, refusals."""
 
 from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -62,6 +64,43 @@ def test_days_and_missing_values_are_keys_of_boxes() -> None:
     assert [answer.hi for (answer,) in days.answers] == [3] * 6
     sexes = release.query("SELECT sex, COUNT(*) FROM t WHERE disease = 'cold' GROUP BY sex")
     assert sexes.keys == (("F",), ("M",), (None,))
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("d = 'cafe\u0301'", 6),
+        ("d = 'flu '", 6),
+        ("d <> ' flu'", 6),
+        ("d IN ('fl\u200bu', 'caf\u00e9')", 12),
+        ("d = ' '", 0),
+        ("i = 'x '", 6),
+    ],
+)
+def test_values_are_read_like_those_of_columns(condition: str, rows: int, tmp_path: Path) -> None:
+    """What stands in the owner's file must find its rows, however it is spelled there."""
+    spelled = ["caf\u00e9", "cafe\u0301", "flu ", "flu"] * 3
+    columns = {"a": [1, 2, 3, 4] * 3, "d": spelled, "i": ["x", " x", "y", "y "] * 3}
+    schema = sf.Schema(quasi=["a"], sensitive="d", insensitive=["i"])
+    data = sf.Microdata.from_arrow(pa.table(columns), schema)
+    sources: list[Any] = [data, sf.publish(data, sf.Anatomize(), sf.LDiversity(2))]
+    if not condition.startswith("i"):
+        sources.append(sf.StatDB.create(tmp_path / "db", data, m=2))
+    for source in sources:
+        found = source.count(condition)
+        assert (found.lo, found.hi) == (rows, rows)
+
+
+def test_case_decides_between_columns_also_if_one_cannot_be_asked() -> None:
+    columns = {"a": [1, 2, 3, 4], "A": [[1], [2], None, [4]], "d": ["x", "y"] * 2}
+    schema = sf.Schema(quasi=["a"], sensitive="d", insensitive=["A"])
+    data = sf.Microdata.from_arrow(pa.table(columns), schema)
+    anatomy = sf.publish(data, sf.Anatomize(), sf.LDiversity(2))
+    boxes = sf.publish(data, sf.Mondrian(), sf.KAnonymity(2))
+    for source in (data, anatomy, boxes):
+        assert source.count("a IS NULL").hi == 0
+        with pytest.raises(QueryRefused, match=r"'A' holds list<.*>, which cannot be asked"):
+            source.count('"A" IS NULL')
 
 
 def test_a_result_with_one_answer_gives_it() -> None:

@@ -97,3 +97,11 @@ def test_long_lists_and_chains_are_looked_at_in_part() -> None:
     release = anatomized(table(), GROUPS)
     many = " OR ".join(f"sex = 'v{n}'" for n in range(3000))
     assert len(unseen(release, f"SELECT COUNT(*) FROM t WHERE {many}")) == 50
+
+
+@pytest.mark.parametrize("letter", ["z", "\u00e9", "\U0001f600"], ids=["1", "2", "4"])
+def test_a_sentence_is_as_short_as_a_message(source: Askable, letter: str) -> None:
+    (said,) = unseen(source, f"SELECT COUNT(*) FROM t WHERE sex = '{letter * 5000}'")
+    assert len(said.encode()) < 1000
+    assert said.startswith(f"no row can have sex = '{letter * 50}")
+    assert said.endswith("there are female, male")

@@ -132,6 +132,46 @@ def test_anatomized_tables_of_every_shape(name: str) -> None:
     assert_sound(seen)
 
 
+MOMENTS = [
+    pa.timestamp("us"),
+    pa.timestamp("ns"),
+    pa.timestamp("s", "UTC"),
+    pa.timestamp("us", "Europe/Rome"),
+    pa.time64("us"),
+    pa.time32("s"),
+    pa.duration("us"),
+    pa.duration("ns"),
+    pa.date32(),
+]
+
+
+def at_moments(kind: pa.DataType) -> sf.Microdata:
+    width = pa.int32() if kind.bit_width == 32 else pa.int64()
+    moments = pa.array([0, 1, 2, 3, None, 0, 1, 2], width).cast(kind)
+    return sf.Microdata.from_arrow(
+        pa.table({"a": range(8), "d": moments}), sf.Schema(quasi=["a"], sensitive="d")
+    )
+
+
+@pytest.mark.parametrize("kind", MOMENTS, ids=str)
+def test_sensitive_dates_and_times_are_compared(kind: pa.DataType) -> None:
+    table = at_moments(kind)
+    seen = measured(table, apart(table))
+    (shown,) = seen.distributions
+    assert shown.among is not None
+    assert_within_bounds(shown.truth, shown.lo, shown.hi)
+    assert sum(shown.estimate) == pytest.approx(sum(shown.truth))
+    assert_sound(seen)
+
+
+def test_sensitive_times_finer_than_pythons_are_named_in_distributions() -> None:
+    table = at_moments(pa.time64("ns"))
+    seen = evaluate(apart(table), table, workload=["SELECT COUNT(*) FROM t WHERE a < 4"])
+    among = seen.distributions[0].among
+    assert among is not None
+    assert among[1] in {*(f"00:00:00.00000000{i}" for i in range(4)), "00:00:00", "(missing)"}
+
+
 def assert_within_bounds(truth: tuple[int, ...], lo: tuple[int, ...], hi: tuple[int, ...]) -> None:
     assert all(low <= true <= high for true, low, high in zip(truth, lo, hi, strict=True))
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pytest
 
@@ -151,3 +153,10 @@ def test_columns_that_can_play_no_role() -> None:
     assert {column.reason for column in profiles[:4]} == {"(not usable)"}
     assert profiles[0].type == "struct"
     assert sf.guess_schema(profiles).quasi == ("n", "age")
+
+
+@pytest.mark.parametrize("kind", [pa.decimal32(5, 2), pa.decimal64(5, 2), pa.decimal128(20, -3)])
+def test_narrow_decimals_are_counted(kind: pa.DataType) -> None:
+    numbers = pa.array([Decimal(0), Decimal(0), None, Decimal(10) ** max(0, -kind.scale)], kind)
+    (found,) = sf.profile(pa.table({"x": numbers}))
+    assert (found.distinct, found.missing) == (2, 1)

@@ -1,4 +1,5 @@
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.moments import python_values, unit_number
 from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
@@ -280,3 +282,38 @@ def test_columns_that_cannot_be_used_are_named(column: pa.Array) -> None:
     with pytest.raises(DataError, match="'x'") as caught:
         encoded(column)
     assert caught.value.source == "x"
+
+
+def test_an_order_reaches_as_far_as_its_type() -> None:
+    numbers = [2**64 - 1, 1, 2**63, 5]
+    order = numbers[::-1]
+    for kind in (pa.uint64(), pa.decimal128(20, 0)):
+        column = pa.chunked_array([pa.array(numbers, kind)])
+        attribute, codes = encode("x", column, kind=Kind.CATEGORICAL, order=order)
+        assert attribute.values.to_pylist() == order
+        assert codes.tolist() == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.float64(), pa.string(), pa.date32()])
+@pytest.mark.parametrize("stranger", [10**23, -(10**23), "\ud800"], ids=["high", "low", "half"])
+def test_an_order_with_values_of_no_type_names_them(kind: pa.DataType, stranger: object) -> None:
+    column = pa.chunked_array([pa.nulls(2, kind)])
+    with pytest.raises(SchemaError, match=re.escape(repr(stranger))):
+        encode("x", column, order=[stranger])
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")])
+def test_nanoseconds_that_stand_for_no_time_are_refused(kind: pa.DataType) -> None:
+    def column(number: int) -> pa.ChunkedArray:
+        return pa.chunked_array([pa.array([number, 1]).cast(kind)])
+
+    with pytest.raises(DataError, match="no time"):
+        encode("x", column(-(2**63)))
+    assert encode("x", column(-(2**63) + 1))[0].size == 2
+
+
+@pytest.mark.parametrize(("zone", "number"), [("+05:30", 2**63 - 1), ("-05:00", -(2**63) + 1)])
+def test_the_ends_of_nanoseconds_are_shown_in_every_zone(zone: str, number: int) -> None:
+    kind = pa.timestamp("ns", zone)
+    (shown,) = python_values(pa.array([number]).cast(kind))
+    assert unit_number(shown, kind) == number

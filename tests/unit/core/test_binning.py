@@ -65,3 +65,11 @@ def test_bins_that_mean_nothing_are_refused(bins: int) -> None:
 def test_bins_and_an_order_are_refused() -> None:
     with pytest.raises(SchemaError, match="keep one"):
         sf.Schema(quasi=["a"], sensitive="x", bins={"x": 3}, orders={"x": ["a", "b"]})
+
+
+def test_more_bins_than_rows_could_fill_are_refused() -> None:
+    column = pa.chunked_array([[1, 2, 3, 4]])
+    for bins in (100_001, 99_999_999_999_999, 10**30):
+        with pytest.raises(SchemaError, match=f"'x' has bins = {bins}"):
+            binned("x", column, bins)
+    assert binned("x", column, 100)[1]  # a schema for more rows, on some of them

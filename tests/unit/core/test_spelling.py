@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.core.attribute import encode
-from sfumato.core.spelling import folded, require_one_spelling
+from sfumato.core.spelling import folded, require_one_spelling, spelled
 from sfumato.errors import DataError, SfumatoWarning
 
 
@@ -26,6 +26,7 @@ def test_what_looks_alike_is_one_text(written: str | None, read: str | None) -> 
     once = folded(pa.array([written], pa.string()))
     assert once.to_pylist() == [read]
     assert folded(once).equals(once)
+    assert written is None or spelled(written) == (read or "")
 
 
 def test_spellings_are_one_value_before_anything_counts_them() -> None:

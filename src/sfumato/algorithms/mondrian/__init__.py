@@ -100,8 +100,8 @@ class Mondrian:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         require_feasible(needs, table)
-        coarse = coarsened(table, needs)
-        rules = compile_rules(needs, coarse)
+        coarse, stricter = coarsened(table, needs)
+        rules = compile_rules(stricter, coarse)
         offsets = rules.offsets if rules else {}
         if self.relaxed:
             order = randomness.permutation(table.n_rows).astype(np.int32)
@@ -114,7 +114,7 @@ class Mondrian:
             asked = asked_of(self.workload, self.weights, table, points, axes)
         if rules is None:
             groups = cut_all_plain(
-                points, axes, coarse, needs, self.relaxed, self.choose, self.cuts, asked
+                points, axes, coarse, stricter, self.relaxed, self.choose, self.cuts, asked
             )
         else:
             groups = self._compiled(points, axes, rules, asked, progress)

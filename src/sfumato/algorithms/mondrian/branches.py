@@ -60,8 +60,8 @@ class BranchMondrian:
         """Divide the table into groups that meet the requirements."""
         require_feasible(needs, table)
         ladders = [ladder(attribute) for attribute in table.quasi]
-        coarse = coarsened(table, needs)
-        rules = compile_rules(needs, coarse)
+        coarse, stricter = coarsened(table, needs)
+        rules = compile_rules(stricter, coarse)
         if rules is None:
             return Partition.of(_plain(table, needs, ladders))
         return Partition.of(_compiled(coarse, rules, ladders))

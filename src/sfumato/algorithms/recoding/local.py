@@ -85,7 +85,7 @@ class LocalRecoding:
         compile_first()
         deadline = Deadline.after(self.time_limit)
         ladders = [ladder(attribute) for attribute in table.quasi]
-        table = coarsened(table, needs)
+        table, needs = coarsened(table, needs)
         rules = compile_rules(needs, table)
         if rules is None:
             search = plain_search(table, needs, ladders, randomness)

@@ -88,14 +88,14 @@ class TopDown:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         require_feasible(needs, table)
-        coarse = coarsened(table, needs)
-        rules = compile_rules(needs, coarse)
+        coarse, stricter = coarsened(table, needs)
+        rules = compile_rules(stricter, coarse)
         points = Points.distinct(coarse, rules.offsets if rules else {})
         order = randomness.permutation(len(points.weights)).astype(np.int32)
         arrays, sets = cloud_of(coarse, points, order), sets_of(coarse)
         index = split_cloud(arrays, sets, rules.least if rules else 1, self.rounds, progress)
         if rules is None:
-            merge_all_plain(points, arrays, sets, index, coarse, needs)
+            merge_all_plain(points, arrays, sets, index, coarse, stricter)
         else:
             merge(arrays, sets, goal_of(rules, table.n_rows), index, progress)
         groups = np.empty(len(points.weights), np.int32)

@@ -62,5 +62,9 @@ class Sides(Protocol):
         ...
 
     def sizes(self) -> Floats:
-        """How many values each side holds."""
+        """How many values each side holds: for shares only, since doubles are not exact."""
+        ...
+
+    def single(self) -> Flags:
+        """Whether each side holds one value only, which its rows must have."""
         ...

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.answers.packing import Domain
 from sfumato.core.arrays import Counts, Floats
-from sfumato.core.exact import Numbers, as_doubles
+from sfumato.core.exact import Numbers, as_doubles, distances
 from sfumato.errors import QueryRefused
 from sfumato.queries.values import Range, Values
 
@@ -65,8 +65,8 @@ class WholeLine:
 
     def total(self, low: Counts, high: Counts) -> Floats:
         """The sum of an arithmetic series."""
-        first, last = low.astype(np.float64), high.astype(np.float64)
-        total: Floats = ((first + last) / 2 + self.offset) * (last - first + 1)
+        first, last = as_doubles(self.numbers(low)), as_doubles(self.numbers(high))
+        total: Floats = (first / 2 + last / 2) * (distances(low, high) + 1)
         return total
 
     def numbers(self, places: Counts) -> Numbers:

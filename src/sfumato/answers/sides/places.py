@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.answers.sides import MAX_KEYS, Extents, Reading
 from sfumato.core.arrays import Counts, Flags, Floats, Words
-from sfumato.core.exact import Numbers, as_doubles
+from sfumato.core.exact import Numbers, as_doubles, distances
 from sfumato.errors import QueryRefused
 from sfumato.queries.values import Values
 
@@ -118,11 +118,15 @@ class PlaceSides:
         return np.append(spread, [weights[self.missing].sum()] if self.missing.any() else [])
 
     def sizes(self) -> Floats:
-        """Places between the ends, as fractions: the distance may be too large for an integer."""
-        low, high = self.low.astype(np.float64), self.high.astype(np.float64)
-        places = np.maximum(high - low + 1, 0)
-        sizes: Floats = places + self.missing
+        """Places between the ends; only their exact distance becomes a double."""
+        known = self.low <= self.high
+        sizes: Floats = np.where(known, distances(self.low, self.high) + 1, 0) + self.missing
         return sizes
+
+    def single(self) -> Flags:
+        """By comparing ends, like everything that is certain."""
+        single: Flags = np.where(self.missing, self.low > self.high, self.low == self.high)
+        return single
 
     def _ends(self) -> tuple[int, int]:
         known = self.low <= self.high

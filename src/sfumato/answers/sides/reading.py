@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sfumato.answers.sides.spans import SpanSides
 from sfumato.answers.sides.suppressed import CellSides
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Flags
-from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.attribute import Attribute, Kind, encode, stated_values
 from sfumato.core.exact import exact_numbers
 from sfumato.core.moments import comparable
 from sfumato.core.taxonomy import Taxonomy
@@ -72,15 +73,27 @@ def _listed(column: PublishedColumn) -> tuple[Any, ...] | None:
 
 def _leaf_type(column: PublishedColumn) -> pa.DataType:
     """A label's leaves are stated in release.json; numbers among them may have become texts."""
-    leaves = pa.array([str(leaf) for leaf in _listed(column) or ()], pa.string())
+    stated = _listed(column) or ()
     if column.kind == Kind.NUMERICAL:
-        for kind in (pa.int64(), pa.float64()):
+        leaves = pa.array([str(leaf) for leaf in stated], pa.string())
+        for kind in (pa.int64(), pa.uint64(), _fraction_type(stated)):
             try:
                 leaves.cast(kind)
             except pa.ArrowInvalid:
                 continue
             return kind
-    return pa.array(_listed(column) or ()).type
+    return stated_values(stated).type
+
+
+def _fraction_type(leaves: Sequence[Any]) -> pa.DataType:
+    """That of doubles, which are stated as they are, or of decimals, which doubles would round."""
+    if any(isinstance(leaf, float) for leaf in leaves):
+        return pa.float64()
+    try:
+        digits = [int(Decimal(str(leaf)).as_tuple().exponent) for leaf in leaves]
+    except (InvalidOperation, ValueError):  # dates, or no numbers at all
+        return pa.float64()
+    return pa.decimal256(76, max(0, -min(digits, default=0)))
 
 
 def _read_ranges(column: PublishedColumn, boxes: pa.Table) -> tuple[Sides, Codes]:
@@ -218,7 +231,7 @@ def _zero(kind: pa.DataType) -> pa.Scalar:
 
 def _typed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Stated values in a column's type; release.json has texts of what JSON lacks."""
-    array = pa.array(values)
+    array = stated_values(values)
     return from_texts(array, kind) if pa.types.is_string(array.type) else array.cast(kind)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.answers.packing import Domain
 from sfumato.answers.sides import Extents, Reading
-from sfumato.core.arrays import Codes, Counts, Floats
+from sfumato.core.arrays import Codes, Counts, Flags, Floats
 from sfumato.core.exact import as_doubles
 from sfumato.queries.values import Values
 
@@ -56,3 +56,8 @@ class SetSides:
     def sizes(self) -> Floats:
         """How many values each set has."""
         return np.diff(self.starts).astype(np.float64)
+
+    def single(self) -> Flags:
+        """Which sets have one value."""
+        single: Flags = np.diff(self.starts) == 1
+        return single

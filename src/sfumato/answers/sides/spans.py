@@ -89,6 +89,11 @@ class SpanSides:
         sizes: Floats = (self.high - self.low + 1).astype(np.float64) + self.missing
         return sizes
 
+    def single(self) -> Flags:
+        """Which sides have one end, or only missing."""
+        single: Flags = np.where(self.missing, self.low > self.high, self.low == self.high)
+        return single
+
     def _unlisted(self) -> QueryRefused:
         return QueryRefused(
             f"GROUP BY {self.name!r}: its values are published as ranges, and between two of them "

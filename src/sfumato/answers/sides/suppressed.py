@@ -51,6 +51,10 @@ class CellSides:
         """One value, or as many as are shown."""
         return np.where(self._hidden, max(1, self.domain.size), 1).astype(np.float64)
 
+    def single(self) -> Flags:
+        """What is suppressed may be anything, however few values are shown."""
+        return ~self._hidden
+
     @property
     def _hidden(self) -> Flags:
         hidden: Flags = self.codes < 0

@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Ints
+from sfumato.core.attribute import declared_values
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
+from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.io.hints import did_you_mean
@@ -95,7 +97,7 @@ class Persons:
         """Encode columns of values."""
         values, codes = {}, {}
         for name, array in arrays.items():
-            encoded = _without_nan(array).dictionary_encode()
+            encoded = _as_coded(array).dictionary_encode()
             values[name] = encoded.dictionary
             indices = encoded.indices.fill_null(len(encoded.dictionary))
             codes[name] = indices.to_numpy(zero_copy_only=False)
@@ -132,7 +134,7 @@ def declared_domain(column: PublishedColumn, kind: pa.DataType) -> pa.Array | No
         tree = Taxonomy.from_nested(column.taxonomy)
         leaves = pa.array([tree.labels[node] for node in tree.leaf_nodes], pa.string())
         return leaves.cast(kind)
-    return None if column.order is None else pa.array(column.order).cast(kind)
+    return None if column.order is None else declared_values(column.order, kind)
 
 
 def few(names: Sequence[str]) -> str:
@@ -168,7 +170,10 @@ def _alike(what: str, name: str, values: pa.Array, kind: pa.DataType) -> pa.Arra
         ) from error
 
 
-def _without_nan(array: pa.Array) -> pa.Array:
+def _as_coded(array: pa.Array) -> pa.Array:
+    """Values as columns have them before they are encoded."""
+    if pa.types.is_string(array.type):
+        return folded(array)
     if not pa.types.is_floating(array.type):
         return array
     # adding 0.0 turns -0.0 into 0.0

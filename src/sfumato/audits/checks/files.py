@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from sfumato.audits.checks.comparison import Comparison
 from sfumato.core.arrays import Counts
-from sfumato.io.types import type_of, type_text
+from sfumato.io.types import type_like, type_text
 from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
 from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
 from sfumato.releases.files import Files, csv_header
@@ -165,8 +165,9 @@ def _other_types(path: Path, manifest: Manifest) -> Iterator[str]:
     with pq.ParquetFile(path) as stored:
         found = stored.schema_arrow
     for field in found:
-        kind = type_of(stated.get(field.name, ""))
-        same = type_text(field.type) == stated.get(field.name)
+        text = stated.get(field.name, "")
+        kind = type_like(text, field.type)
+        same = type_text(field.type) == text
         if not same and (kind is None or _stored_type(kind) != field.type):
             yield f"column {field.name!r} of {path.name} is not stored as its type is"
 

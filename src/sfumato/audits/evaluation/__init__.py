@@ -35,7 +35,8 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
-from sfumato.queries.sql import parse
+from sfumato.io.paths import usable
+from sfumato.queries.asked import questions_of
 from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
 from sfumato.releases.load import Release, load
 from sfumato.releases.manifest import Manifest
@@ -154,7 +155,7 @@ def _presence(release: Release, table: Microdata, verification: Verification) ->
 def _verified(release: Release | str | Path) -> tuple[str, Release, Verification]:
     """A release with its verification, which is always one of files."""
     if isinstance(release, str | Path):
-        return Path(release).resolve().name, load(release), verify(release)
+        return usable(release).resolve().name, load(release), verify(release)
     with TemporaryDirectory(prefix="sfumato-") as place:
         # its tables are judged, not its seed; and a copy is not remembered as published
         judged = replace(release, manifest=replace(release.manifest, seed=None))
@@ -209,7 +210,7 @@ def _workload(
 ) -> Workload:
     if workload is None:
         return default_workload(table, queries, secrets.randbelow(2**31) if seed is None else seed)
-    asked = tuple(parse(query) if isinstance(query, str) else query for query in workload)
+    asked = tuple(questions_of(workload))
     words = f"{len(asked):,} {'query' if len(asked) == 1 else 'queries'} of your own"
     return Workload(asked, words, given=True)
 

@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.answers.ask import answerer, bound_all
 from sfumato.answers.rows import KeyCounts
 from sfumato.audits.evaluation.bins import Bin, bins_of, shown
 from sfumato.core.answer import CountAnswers
 from sfumato.core.arrays import Counts, Floats
+from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
-from sfumato.core.moments import python_values
+from sfumato.core.moments import comparable, python_values
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
-from sfumato.errors import DataError
+from sfumato.errors import DataError, QueryRefused
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.load import Release
 
@@ -108,8 +110,8 @@ def _relation(release: Release, table: Microdata, name: str, sensitive: str) -> 
     """All pairs of a bin and a sensitive value; those of the value that suffers most are kept."""
     bins = bins_of(table, name, _RELATION_BINS)
     attribute = table.attributes[sensitive]
-    values = [*python_values(attribute.values), None]
-    place = {value: code for code, value in enumerate(values)}
+    # as answers name them: times are numbers of their unit, which Python need not have
+    place = {value: code for code, value in enumerate([*comparable(attribute.values), None])}
     queries = [Query({name: one.predicate}) for one in bins]
     published = _by_value(release, queries, sensitive, place)
     true = _by_value(table, queries, sensitive, place)
@@ -119,12 +121,20 @@ def _relation(release: Release, table: Microdata, name: str, sensitive: str) -> 
     worst = int(np.abs(estimates - truths).sum(axis=0).argmax())
     return _distribution(
         name,
-        (sensitive, shown(values[worst])),
+        (sensitive, _label(attribute, worst)),
         bins,
         _column(true, worst),
         _column(published, worst),
         _distance(truths, estimates),
     )
+
+
+def _label(attribute: Attribute, code: int) -> str:
+    try:
+        values = python_values(attribute.values[code : code + 1])
+    except QueryRefused:  # finer than Python has times of day
+        return str(attribute.values[code].cast(pa.string()))
+    return shown(*(values or [None]))
 
 
 def _by_value(

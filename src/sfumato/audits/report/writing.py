@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from sfumato.errors import OutputExists, ReleaseError
+from sfumato.io.paths import usable
 from sfumato.releases.manifest import FILE
 
 MARK = '<meta name="generator" content="sfumato evaluate">'
@@ -32,7 +33,7 @@ def write_page(page: str, path: str | Path, *, force: bool = False) -> Path:
 
 def require_place(path: str | Path, *, force: bool = False) -> None:
     """Raise unless a report can be written there: asked before the long work starts."""
-    target = Path(path)
+    target = usable(path)
     if not target.parent.is_dir():
         raise ReleaseError(f"cannot write {target}: no folder {target.parent}", path=target)
     if (target.parent / FILE).exists():

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sfumato.errors import StoreError
+from sfumato.io.paths import usable
 from sfumato.statdb.store import HEADER
 
 _WAIT = 10.0  # seconds for somebody else's transaction, which takes milliseconds
@@ -69,7 +70,7 @@ class Opened(NamedTuple):
 def require_folder(folder: Path) -> None:
     """Raise unless this is a database's folder, and its owner's only."""
     try:
-        mode = stat.S_IMODE(folder.stat().st_mode)
+        mode = stat.S_IMODE(usable(folder, StoreError).stat().st_mode)
         found = (folder / HEADER).is_file()
     except FileNotFoundError as error:
         raise StoreError(f"{folder} is not a statistical database", path=folder) from error

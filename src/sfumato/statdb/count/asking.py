@@ -23,10 +23,10 @@ from sfumato.answers.value_bounds import Choices
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.query import COUNT, Aggregate, Function, Query
 from sfumato.errors import QueryRefused
+from sfumato.queries.asked import condition_of, question_of, questions_of
 from sfumato.queries.binding import NOT_MISSING, BoundQuery, wanted_values
 from sfumato.queries.binding import bind as bind_names
 from sfumato.queries.columns import Catalog, position_of
-from sfumato.queries.sql import parse, parse_condition
 from sfumato.statdb.count.conditions import Axis, Conditions, Runs, common
 from sfumato.statdb.count.plain_text import read_plain
 
@@ -62,23 +62,19 @@ def count(source: Counting, where: str | Query) -> Answer:
                 return Answer(*source.counted(conditions_of(source, plain)))
             except QueryRefused:
                 pass  # the long way knows the place in the text
-        where = parse_condition(where)
-    return Answer(*source.counted(count_conditions(source, where)))
+    return Answer(*source.counted(count_conditions(source, condition_of(where))))
 
 
 def counts(source: Counting, queries: Iterable[str | Query]) -> CountAnswers:
     """The counts of many queries."""
-    found = [
-        source.counted(count_conditions(source, parse(one) if isinstance(one, str) else one))
-        for one in queries
-    ]
+    found = [source.counted(count_conditions(source, query)) for query in questions_of(queries)]
     estimate, lo, hi = np.array(found, np.float64).reshape(-1, 3).T
     return CountAnswers(estimate, lo.astype(np.int64), hi.astype(np.int64))
 
 
 def answer(source: Counting, query: str | Query) -> Result:
     """Answer a whole query."""
-    question = parse(query) if isinstance(query, str) else query
+    question = question_of(query)
     asked = Query({}, question.select, question.by, places=question.places)
     bound = bind_names(asked, source.catalog)
     conditions = conditions_of(source, question)

@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 from sfumato.errors import OutputExists, StoreError
 from sfumato.io.folders import explanation, new_folder
 from sfumato.io.locks import Busy, take_lock
+from sfumato.io.paths import usable
 from sfumato.statdb.store.files import (
     Patch,
     flush_folder,
@@ -116,7 +117,7 @@ def create_store(path: str | Path, contents: Contents) -> None:
 
 def require_absent(path: str | Path) -> None:
     """Raise if something stands there: asked before the long work starts."""
-    target = Path(path)
+    target = usable(path, StoreError)
     if os.path.lexists(target):
         raise OutputExists(
             f"{target} exists, and a database is never replaced: its answers would contradict "

@@ -1,0 +1,22 @@
+"""Names that no system has for a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sfumato.errors import ReleaseError, StoreError
+
+
+def usable(path: str | Path, refusal: type[ReleaseError | StoreError] = ReleaseError) -> Path:
+    """The path; or a refusal where Python would raise a ValueError for its name.
+
+    Such a name holds the letter that ends all names, or half of a character.
+    """
+    try:
+        sound = b"\0" not in os.fsencode(path)
+    except UnicodeError:
+        sound = False
+    if not sound:
+        raise refusal(f"{str(path)!r} is no name of a file; choose another", path=Path(path))
+    return Path(path)
