@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sfumato.core.partition import Partition
     from sfumato.core.predicates import Compare, Missing, at_least, at_most, between, one_of
     from sfumato.core.query import Aggregate, Query
+    from sfumato.core.randomness import Randomness
     from sfumato.core.schema import Schema
     from sfumato.core.seeds import new_seed
     from sfumato.core.taxonomy import Taxonomy
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         LDiversity,
         RecursiveLDiversity,
     )
+    from sfumato.models.requirements import require_feasible
     from sfumato.queries.workload_files import read_workload, write_workload
     from sfumato.queries.workloads import anatomy_workload, dynamic_workload, range_workload
     from sfumato.releases.anatomized import AnatomizedTables
@@ -116,6 +118,7 @@ _HOMES = {
     "core.partition": ("Partition",),
     "core.predicates": ("Compare", "Missing", "at_least", "at_most", "between", "one_of"),
     "core.query": ("Aggregate", "Query"),
+    "core.randomness": ("Randomness",),
     "core.schema": ("Schema",),
     "core.seeds": ("new_seed",),
     "core.taxonomy": ("Taxonomy",),
@@ -136,6 +139,7 @@ _HOMES = {
     ),
     "models.anonymity": ("KAnonymity", "KJoinAnonymity"),
     "models.closeness": ("TCloseness",),
+    "models.requirements": ("require_feasible",),
     "models.diversity": (
         "DistinctLDiversity",
         "EntropyLDiversity",
@@ -191,6 +195,7 @@ __all__ = [
     "PermutedTable",
     "PerturbedTable",
     "Query",
+    "Randomness",
     "RecursiveLDiversity",
     "Refinement",
     "Result",
@@ -244,6 +249,7 @@ __all__ = [
     "read_taxonomies",
     "read_workload",
     "reconstruction_error",
+    "require_feasible",
     "row_breach",
     "suggest_taxonomy",
     "uncertain_belief",
