@@ -5,6 +5,7 @@ higher one only for a type still knows about it.
 """
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -249,3 +250,14 @@ def _parse(path: Path) -> ast.Module:
 
 def _line(node: ast.AST) -> int:
     return getattr(node, "lineno", 0)
+
+
+def test_files_that_comments_mention_are_there() -> None:
+    """A file that is renamed leaves its name in other files' words."""
+    known = {path.name for path in SOURCE.rglob("*.py")}
+    mentioned = {
+        (str(path.relative_to(SOURCE)), name)
+        for path in SOURCE.rglob("*.py")
+        for name in re.findall(r"\b[a-z_]+\.py\b", path.read_text(encoding="utf-8"))
+    }
+    assert sorted(where for where in mentioned if where[1] not in known) == []

@@ -1,9 +1,9 @@
 """SUM, AVG, MIN and MAX as answers: an estimate, and bounds in the column's own type.
 
-What is computed is exact (choices.py). Whole numbers and decimals are told as they are. Doubles,
-and averages of anything, are rounded once: to the nearest double where one value is left, else
-downwards at the lower bound and upwards at the upper one. An estimate is as good as doubles are,
-and lies between the bounds.
+What is computed is exact (value_bounds.py). Whole numbers and decimals are told as they are.
+Doubles, and averages of anything, are rounded once: to the nearest double where one value is left,
+else downwards at the lower bound and upwards at the upper one. An estimate is as good as doubles
+are, and lies between the bounds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Answers from QIT and ST, and from microdata.
 
 Xiao, Tao: "Anatomy", section 1.2, for the estimate, and "Dynamic anonymization", Lemma 3, for the
-bounds; scope.py has both. Tables of one release share their groups: in each group the QIT shows
-exactly which rows satisfy the conditions on quasi-identifiers, and every ST how many have a wanted
-sensitive value. Which rows those are is unknown, also between the STs of several sensitive
+bounds; group_bounds.py has both. Tables of one release share their groups: in each group the QIT
+shows exactly which rows satisfy the conditions on quasi-identifiers, and every ST how many have a
+wanted sensitive value. Which rows those are is unknown, also between the STs of several sensitive
 attributes: to expect is that they are independent, possible is everything. Insensitive attributes
 stand in the QIT and count like quasi-identifiers. An answer that needs one table only is exact, and
 so is every answer of microdata: one table in which all rows are one group.

@@ -3,7 +3,7 @@
 Xiao, Tao: "Anatomy", section 1.1, after LeFevre et al., for the estimate: rows lie evenly in their
 box, attribute by attribute, so each contributes the share of its box that satisfies the conditions
 on quasi-identifiers. "Dynamic anonymization", Lemma 2, for the bounds: rows whose box lies wholly
-in the query count surely, rows whose box touches it possibly. sides.py says what lies in a box.
+in the query count surely, rows whose box touches it possibly. sides says what lies in a box.
 Sensitive and insensitive values stand in the rows as they are: conditions on them are exact.
 
 Every row may have any value of its box. What more is known of whole groups serves where it is the

@@ -3,8 +3,8 @@
 Sacharidis, Mouratidis, Papadias: "k-Anonymity in the Presence of External Databases", TKDE 2010,
 section 3.3. The SI tells how many rows of a sensitive group are of the microdata, and the JAT which
 boxes they lie in: that bounds how many of them satisfy the conditions on quasi-identifiers
-(joined_stock.py), and makes the scope of each sensitive group (scope.py) within which the SIs count
-as STs do. An answer of the SIs alone is exact.
+(joined_stock.py), and makes the scope of each sensitive group (group_bounds.py) within which the
+SIs count as STs do. An answer of the SIs alone is exact.
 
 A release made by Direct says nowhere how many lines of a box are of the microdata.
 """

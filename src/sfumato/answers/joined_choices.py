@@ -1,11 +1,11 @@
 """Which quasi-identifying values the rows of a join release can have, for sums and extremes.
 
 joined.py says what is known: of a sensitive group's M rows, each of its B boxes holds one at least
-and n_b at most. So every box has a first row, a cluster of its own (choices.py); the M - B others
-are one cluster, in which box b has n_b - 1 places. Where conditions on sensitive values leave fewer
-than M rows, nobody knows whether the first rows are among them: then all rows are one cluster, and
-only their number is known. Both ways hold every possible table. They may hold more: that a box's
-places are taken also by rows which the query does not want is left out of account.
+and n_b at most. So every box has a first row, a cluster of its own (value_bounds.py); the M - B
+others are one cluster, in which box b has n_b - 1 places. Where conditions on sensitive values
+leave fewer than M rows, nobody knows whether the first rows are among them: then all rows are one
+cluster, and only their number is known. Both ways hold every possible table. They may hold more:
+that a box's places are taken also by rows which the query does not want is left out of account.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The compiled loops behind the answers; rows.py and choices.py say what they are about.
+"""The compiled loops behind the answers; rows.py and value_bounds.py say what they are about.
 
 Codes and places are unsigned: a signed index costs a test for negative numbers at every look.
 """
@@ -53,7 +53,7 @@ def tally(
 
 @kernel
 def add_up(rows: Counts, share: Floats, lack: Counts, cap: Counts) -> tuple[float, int, int]:
-    """Expected, fewest and most rows over all groups; see scope.py."""
+    """Expected, fewest and most rows over all groups; see group_bounds.py."""
     expected, fewest, most = 0.0, 0, 0
     for g in range(rows.size):
         expected += share[g] * rows[g]
@@ -94,7 +94,7 @@ def tally_by(
     lack: Counts,
     cap: Counts,
 ) -> tuple[Floats, Counts, Counts]:
-    """Expected, fewest and most rows per key value, summed over groups; see scope.py."""
+    """Expected, fewest and most rows per key value, summed over groups; see group_bounds.py."""
     expected = np.zeros(n_keys, np.float64)
     fewest, most = np.zeros(n_keys, np.int64), np.zeros(n_keys, np.int64)
     seen, touched = np.zeros(n_keys, np.int64), np.zeros(n_keys, np.int64)

@@ -80,7 +80,7 @@ class Engine:
         """Bucketize a table so that every row hides among m values.
 
         ``cohort`` is the number of groups that are regrouped among each other, None for whole
-        buckets. ``first`` is the way to the first version, see first_version.py, or an m-unique
+        buckets. ``first`` is the way to the first version, see signatures.py, or an m-unique
         partition. With a ``seed`` the result can be repeated, by everybody who knows it.
         """
         if framework not in get_args(Framework):

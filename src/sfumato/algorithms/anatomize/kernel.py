@@ -1,4 +1,4 @@
-"""The compiled loops of Anatomize; anatomize.py says what they do."""
+"""The compiled loops of Anatomize; __init__.py says what they do."""
 
 from __future__ import annotations
 

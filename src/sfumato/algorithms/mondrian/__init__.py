@@ -20,7 +20,7 @@ A cut is allowable when both halves satisfy the model. Where the paper is silent
 - Relaxed (section 3): rows that tie at the median are dealt out so that the halves are even; under
   k-anonymity every group then has k to 2k-1 rows. Which of the tied rows go where is random.
 
-With a ``workload`` a region is cut where that serves the queries most (workload_cuts.py), and as
+With a ``workload`` a region is cut where that serves the queries most (workload.py), and as
 above once no allowable cut serves any. What nobody asks for is cut last, and other questions are
 then answered less well, so a workload should hold all that is going to be asked.
 

@@ -1,4 +1,4 @@
-"""The compiled loop of Mondrian; mondrian.py says what it does, this file how.
+"""The compiled loop of Mondrian; __init__.py says what it does, this file how.
 
 Points are moved, not pointed at: a segment [low, high) of the arrays is a region still to be cut,
 and a cut reorders it so that its two halves are segments again. Along an axis the values present

@@ -1,4 +1,4 @@
-"""The compiled loop of Mondrian for a workload; workload_cuts.py says which cuts serve it.
+"""The compiled loop of Mondrian for a workload; workload.py says which cuts serve it.
 
 Along an axis a *line* of cells is looked at: all cells from the first to the last one of an ordered
 attribute, or the cells present of a set: first those that the most important query wants, and among

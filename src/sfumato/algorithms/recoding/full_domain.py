@@ -3,7 +3,7 @@
 Samarati: "Protecting respondents' identities in microdata release", TKDE 2001; LeFevre, DeWitt,
 Ramakrishnan: "Incognito: efficient full-domain k-anonymity", SIGMOD 2005.
 
-    1. the levels of every attribute (_recoding.py), and the different vectors with their weights
+    1. the levels of every attribute (base.py), and the different vectors with their weights
     2. the best level vector: for certain in a lattice of up to 100,000 of them (lattice.py), in a
        larger one a good one with a bound on how much better another could be (large_lattice.py)
     3. groups are the rows that are equal once recoded; those that fail are left out, if they have

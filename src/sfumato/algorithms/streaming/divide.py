@@ -1,7 +1,7 @@
 """Anatomize for tables larger than memory, in a constant number of passes.
 
 Xiao, Tao: "Anatomy: simple and effective privacy preservation", VLDB 2006, Figure 3 and Theorem 3.
-The groups have the same distribution as those of anatomize.py. The order that is published must
+The groups have the same distribution as those in memory. The order that is published must
 not be the order of the file (the paper's external form keeps it), so rows are also shuffled:
 
     pass 1   count the sensitive values; the counts decide which values each group has (lines 3-8),

@@ -1,7 +1,7 @@
 """The sides of boxes along one attribute: how much of them a query wants, and which values.
 
 A row's value may be any of those inside its side, all equally likely. Which those are is a matter
-of the attribute's domain, as far as a release shows it; read_sides.py finds it out:
+of the attribute's domain, as far as a release shows it; reading.py finds it out:
 
 - place_sides: whole numbers and days between the ends, or values of a declared order or taxonomy
 - span_sides: fractions and times; every one between the ends, by length

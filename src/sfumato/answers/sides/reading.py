@@ -1,4 +1,4 @@
-"""From published columns to the sides of boxes; sides.py says what they are."""
+"""From published columns to the sides of boxes; __init__.py says what they are."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ that is not full, later also counterfeit rows) are in no bitmap, so they satisfy
 
 So that rows can come later without moving the others, large buckets have some places to spare, for
 more cohorts, or for larger ones where a bucket is one cohort; and there are some after the last
-bucket, for new ones and for those that have to move (rooms.py). Bases ascend; between the buckets
-there may be places that nobody needs any more.
+bucket, for new ones and for those that have to move (capacity.py). Bases ascend; between the
+buckets there may be places that nobody needs any more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compiled loop that finds the signatures of a first version; first_version.py says what it does.
+"""Compiled loop that finds the signatures of a first version; signatures.py says what it does.
 
 The values that are left stand in a heap, the most frequent on top, so that a signature costs about
 m log(values) steps, however many values there are: a table whose values all differ has as many

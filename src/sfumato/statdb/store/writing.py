@@ -1,4 +1,4 @@
-"""Writing what a store holds: arrays, domains, rows that wait, and patches; see store.py."""
+"""Writing what a store holds: arrays, domains, rows that wait, and patches; see __init__.py."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ SIGMOD 2007, for bucketizations in cohorts. A row that stays keeps its signature
     3. cohorts without any row are dropped, or left empty for others of the same signature
 
 Who stays is not touched: few words of the bitmaps change (edits.py), unless there is no room for
-newcomers, or more room than rows; then all rows are laid out anew (relaying.py).
+newcomers, or more room than rows; then all rows are laid out anew (rebuild.py).
 
 All come in or none: if only those did that can hide among each other, those left behind would be
 known to have the value that is too frequent. The owner may let all in at once (accept_exposure):

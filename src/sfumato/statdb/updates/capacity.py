@@ -3,7 +3,7 @@
 A bucket that needs more cohorts, or larger ones, has places to spare (bucketization.py). Where they
 do not suffice the bucket moves behind the last one, and new buckets begin there. Buckets that move
 are small, or take a part of the table that their growth has paid for. When there is no room behind
-the last one either, everything is laid out anew (relaying.py).
+the last one either, everything is laid out anew (rebuild.py).
 """
 
 from __future__ import annotations

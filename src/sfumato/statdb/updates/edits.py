@@ -2,7 +2,7 @@
 
 A database is a few arrays over places. Where rows come and go, words of 64 places change in all
 bitmaps, and the codes at these places; the rest is the very same. So the store needs to write no
-more than that (store.py), and a database in memory is made from it when somebody asks for one.
+more than that (store), and a database in memory is made from it when somebody asks for one.
 
 When the domain of a quasi-identifier grows, its codes and the index change everywhere.
 """

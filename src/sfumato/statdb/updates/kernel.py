@@ -1,4 +1,4 @@
-"""Compiled loops over the segments of a layout that changes; rooms.py and relaying.py say why."""
+"""Compiled loops over the segments of a layout that changes; capacity.py and rebuild.py say why."""
 
 from __future__ import annotations
 
