@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -178,4 +179,8 @@ def _stored(case: Life, database: sf.StatDB) -> list[dict[str, Any]]:
 
 
 def _counted(rows: Sequence[Row]) -> Counter[str]:
-    return Counter(str(sorted((name, str(value)) for name, value in row.items())) for row in rows)
+    return Counter(str(sorted((name, _text(value)) for name, value in row.items())) for row in rows)
+
+
+def _text(value: Any) -> str:
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)  # 1E+3 is 1000

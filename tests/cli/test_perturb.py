@@ -73,7 +73,10 @@ def test_permuted(place: Path) -> None:
         (["--method", "perturb"], "either p or m"),
         (["--method", "perturb", "--m", "3", "--p", "0.2"], "either p or m"),
         (["--method", "perturb", "--m", "5"], "largest feasible m is 4"),
-        (["--method", "perturb", "--m", "3", "--k", "2"], "--k: the method perturb makes no"),
+        (
+            ["--method", "perturb", "--m", "3", "--k", "2"],
+            "the method perturb adds noise and makes no",
+        ),
         (["--method", "perturb", "--m", "3", "--round-robin"], "--round-robin: the method"),
         (["--k", "2", "--p", "0.5"], "--p: the method mondrian adds no noise"),
         (["--form", "permuted", "--k", "3"], "k-anonymity is not a promise"),

@@ -13,13 +13,13 @@ from fuzzing.kinds import KINDS
 # Of each kind, so many that all take about as long. How much memory is short depends on the machine
 # and what else it does: that is for `make fuzz`, as are the long hunts.
 CASES = {
-    "releases": 500,
-    "joins": 500,
-    "databases": 250,
-    "inputs": 500,
-    "stored": 500,
-    "faults": 50,
-    "texts": 500,
+    "releases": 1_000,
+    "joins": 1_000,
+    "databases": 500,
+    "inputs": 1_000,
+    "stored": 1_000,
+    "faults": 100,
+    "texts": 1_000,
 }
 
 
