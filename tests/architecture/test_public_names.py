@@ -26,7 +26,8 @@ PUBLIC = [
     "Histograms", "KAnonymity", "LDiversity", "Microdata", "Mondrian", "Partition",
     "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",
     "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
-    "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies", "verify", "write_schema",
+    "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies",
+    "verify", "write_schema",
 ]  # fmt: skip
 
 

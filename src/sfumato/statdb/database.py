@@ -22,7 +22,7 @@ from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.releases.remembering import DATABASE, noting_rows
 from sfumato.statdb.engine import Engine, Framework
-from sfumato.statdb.layout.layout import Stored
+from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.signatures import First
 from sfumato.statdb.store import (
     Changes,
@@ -304,5 +304,5 @@ def _engine(contents: Contents) -> Engine:
         m=int(facts["m"]),
         cohort=facts["cohort"],
         framework=facts["framework"],
-        stored=Stored.of_named(contents.arrays),
+        stored=Layout.of_named(contents.arrays),
     )

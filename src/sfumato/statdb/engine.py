@@ -48,7 +48,7 @@ from sfumato.statdb.count.match_kernel import matching_places
 from sfumato.statdb.count.search import Searcher
 from sfumato.statdb.count.tally_kernel import a_tally
 from sfumato.statdb.layout.index import EVERYBODY
-from sfumato.statdb.layout.layout import Stored, build
+from sfumato.statdb.layout.layout import Layout, build
 from sfumato.statdb.layout.signatures import First
 
 Framework: TypeAlias = Literal["anatomy", "generalization"]
@@ -64,7 +64,7 @@ class Engine:
     m: int
     cohort: int | None
     framework: Framework
-    stored: Stored
+    stored: Layout
 
     @classmethod
     def create(

@@ -19,8 +19,8 @@ import sfumato as sf
 from sfumato.algorithms.streaming import csv_rows as stream_csv
 from sfumato.algorithms.streaming import divide as streaming
 from sfumato.algorithms.streaming import memory
-from sfumato.algorithms.streaming._kernel import next_groups, spread
 from sfumato.algorithms.streaming.divide import DividedFile, divide_file, needs_streaming
+from sfumato.algorithms.streaming.kernel import next_groups, spread
 from sfumato.algorithms.streaming.rows import open_rows
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.randomness import Randomness

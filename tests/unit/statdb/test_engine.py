@@ -15,7 +15,7 @@ from sfumato.statdb.baselines import (
     static_anatomy,
     static_generalization,
 )
-from sfumato.statdb.layout.layout import Stored
+from sfumato.statdb.layout.layout import Layout
 from tests.support.tables import microdata
 
 
@@ -131,7 +131,7 @@ def test_workloads(engine: Engine) -> None:
 def test_arrays_under_names_make_the_same_database(engine: Engine) -> None:
     named = {name: array.copy() for name, array in engine.stored.named().items()}
     again = Engine(
-        engine.schema, engine.attributes, engine.m, engine.cohort, "anatomy", Stored.of_named(named)
+        engine.schema, engine.attributes, engine.m, engine.cohort, "anatomy", Layout.of_named(named)
     )
     condition = "age < 40 AND disease = 'd3'"
     assert again.count(condition) == engine.count(condition)

@@ -21,7 +21,7 @@ with the table, a block does not. Chance comes from the operating system, 64 sec
 row, never from a generator whose state could be guessed from what is published; only ties between
 values (which the release shows anyway) are broken by a small generator.
 
-Between passes 2 and 3 the shelves hold all rows with their sensitive values, in Arrow's file
+Between passes 2 and 3 the spill holds all rows with their sensitive values, in Arrow's file
 format, in a folder that only its owner may open.
 """
 
@@ -39,17 +39,17 @@ import pyarrow as pa
 from sfumato.algorithms.anatomize import require_discrete
 from sfumato.algorithms.anatomize.kernel import deal
 from sfumato.algorithms.base import Stages, silent
-from sfumato.algorithms.streaming._kernel import next_groups, spread
-from sfumato.algorithms.streaming.census import (
-    WORK_BYTES,
-    Census,
-    codes_of,
-    take_census,
-)
+from sfumato.algorithms.streaming.kernel import next_groups, spread
 from sfumato.algorithms.streaming.memory import available_memory
 from sfumato.algorithms.streaming.plan import Plan, make_plan
 from sfumato.algorithms.streaming.rows import Rows, checksum, open_rows, stored_size
-from sfumato.algorithms.streaming.shelves import Shelves
+from sfumato.algorithms.streaming.spill import Spill
+from sfumato.algorithms.streaming.value_counts import (
+    WORK_BYTES,
+    ValueCounts,
+    codes_of,
+    count_sensitive_values,
+)
 from sfumato.core._kernels import shuffle_groups
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
@@ -70,7 +70,7 @@ from sfumato.models.requirements import Requirement, requirements
 # not follow the memory, so that a seed gives the same release wherever there is enough of it.
 _BLOCK_BYTES = 64 * 2**20
 _SHARE = 16
-# The shelves list one record batch per chunk and block, so blocks must not be too many: larger
+# The spill lists one record batch per chunk and block, so blocks must not be too many: larger
 # tables get larger blocks, and have to have memory for them.
 _MOST_BLOCKS = 2048
 # What reading, encoding and publishing in memory take for each value.
@@ -125,21 +125,21 @@ def divide_file(
     (sensitive,) = schema.sensitive
     require_discrete(rows.attribute(sensitive)[0])
     tell("counting values", 0.0)
-    census = take_census(rows, sensitive)
-    if not census.attribute.ordered:
-        require_one_spelling(sensitive, comparable(census.attribute.values))
-    l = _require_feasible(need, census)
+    counted = count_sensitive_values(rows, sensitive)
+    if not counted.attribute.ordered:
+        require_one_spelling(sensitive, comparable(counted.attribute.values))
+    l = _require_feasible(need, counted)
     announce(next_groups)
     randomness.bind((str(need), dict(schema.roles)), lambda: checksum(source))
-    block_bytes, n_blocks = _block_sizes(census, limit)
+    block_bytes, n_blocks = _block_sizes(counted, limit)
     return DividedFile(
-        rows=census.rows,
-        n_groups=census.rows // l,
+        rows=counted.rows,
+        n_groups=counted.rows // l,
         need=need,
         quasi=tuple(rows.attribute(name)[0] for name in schema.quasi),
-        sensitive=census.attribute,
+        sensitive=counted.attribute,
         fields=rows.fields([*schema.quasi, *schema.insensitive]),
-        blocks=_blocks(rows, census, l, n_blocks, block_bytes, scratch, randomness, tell),
+        blocks=_blocks(rows, counted, l, n_blocks, block_bytes, scratch, randomness, tell),
     )
 
 
@@ -181,15 +181,15 @@ def _require_limit(memory_limit: int | None) -> int:
     return memory_limit
 
 
-def _require_feasible(need: Requirement, census: Census) -> int:
+def _require_feasible(need: Requirement, counted: ValueCounts) -> int:
     """Raise unless the table is eligible; the size of the groups."""
     assert isinstance(need.model, LDiversity)
-    present = np.flatnonzero(census.sizes)
-    whole = Histograms.of_keys(census.attribute, present, census.sizes[present], 1)
+    present = np.flatnonzero(counted.sizes)
+    whole = Histograms.of_keys(counted.attribute, present, counted.sizes[present], 1)
     if not need.model.passes(whole)[0]:
         raise need.model.refusal(whole)
     l = need.model.rule(whole).least
-    if l > census.rows // int(census.sizes.max()):
+    if l > counted.rows // int(counted.sizes.max()):
         raise ParameterError(
             f"l = {need.model.l:g} is feasible, but only with groups of uneven size, which "
             "streaming does not make; use the in-memory engine, or a smaller whole number",
@@ -198,16 +198,16 @@ def _require_feasible(need: Requirement, census: Census) -> int:
     return l
 
 
-def _block_sizes(census: Census, limit: int) -> tuple[int, int]:
+def _block_sizes(counted: ValueCounts, limit: int) -> tuple[int, int]:
     """Bytes of a block, and how many there are: a power of two, to be chosen by random bits."""
-    size = census.rows * census.row_bytes
+    size = counted.rows * counted.row_bytes
     block_bytes = min(max(_BLOCK_BYTES, math.ceil(size / _MOST_BLOCKS)), max(1, limit // _SHARE))
     n_blocks = 1 << max(0, math.ceil(math.log2(size / block_bytes)))
-    places = 16 * census.attribute.size * n_blocks
+    places = 16 * counted.attribute.size * n_blocks
     if n_blocks > _MOST_BLOCKS or places > max(limit // 2, _BLOCK_BYTES):
         raise ParameterError(
-            f"{limit:,} bytes of memory are too few for {census.rows:,} rows with "
-            f"{census.attribute.size:,} sensitive values; allow more with memory_limit",
+            f"{limit:,} bytes of memory are too few for {counted.rows:,} rows with "
+            f"{counted.attribute.size:,} sensitive values; allow more with memory_limit",
             parameter="memory_limit",
         )
     return block_bytes, n_blocks
@@ -215,7 +215,7 @@ def _block_sizes(census: Census, limit: int) -> tuple[int, int]:
 
 def _blocks(
     rows: Rows,
-    census: Census,
+    counted: ValueCounts,
     l: int,
     n_blocks: int,
     block_bytes: int,
@@ -224,12 +224,12 @@ def _blocks(
     tell: Stages,
 ) -> Iterator[Block]:
     """Passes 2 and 3."""
-    plan = make_plan(census, l, n_blocks, scratch, randomness)
-    shelves = _shelve(rows, census, plan, block_bytes, scratch, randomness, tell)
-    with closing(plan.shelves), closing(shelves):
+    plan = make_plan(counted, l, n_blocks, scratch, randomness)
+    spill = _shelve(rows, counted, plan, block_bytes, scratch, randomness, tell)
+    with closing(plan.spill), closing(spill):
         for block in range(n_blocks):
             tell("writing", block / n_blocks)
-            made = _deal_block(plan, shelves, block, rows, randomness)
+            made = _deal_block(plan, spill, block, rows, randomness)
             if made is not None:
                 yield made
     tell("writing", 1.0)
@@ -237,13 +237,13 @@ def _blocks(
 
 def _shelve(
     rows: Rows,
-    census: Census,
+    counted: ValueCounts,
     plan: Plan,
     chunk_bytes: int,
     scratch: Path,
     randomness: Randomness,
     tell: Stages,
-) -> Shelves:
+) -> Spill:
     """Pass 2: every row to the shelf of a block that has a place for its value."""
     published = [*rows.schema.quasi, *rows.schema.insensitive]
     (sensitive,) = rows.schema.sensitive
@@ -251,18 +251,18 @@ def _shelve(
         [(f"c{i}", rows.types[name]) for i, name in enumerate(published)] + [(_CODE, pa.int32())]
     )
     done = 0
-    with Shelves(scratch / "rows.arrow", fields, plan.n_blocks) as shelves:
+    with Spill(scratch / "rows.arrow", fields, plan.n_blocks) as spill:
         for chunk in _chunks(rows.scan([*published, sensitive]), chunk_bytes):
-            tell("shuffling", done / census.rows)
-            codes = codes_of(census.attribute, chunk.column(sensitive))
+            tell("shuffling", done / counted.rows)
+            codes = codes_of(counted.attribute, chunk.column(sensitive))
             _require_places(rows, codes, plan.trees)
             blocks = spread(codes, randomness.words(len(codes)), plan.trees)
             columns = [chunk.column(name) for name in published]
-            shelves.add(pa.table([*columns, pa.array(codes)], schema=fields), blocks)
+            spill.add(pa.table([*columns, pa.array(codes)], schema=fields), blocks)
             done += len(codes)
-    if done != census.rows:
+    if done != counted.rows:
         raise _changed(rows)
-    return shelves
+    return spill
 
 
 def _chunks(tables: Iterator[pa.Table], chunk_bytes: int) -> Iterator[pa.Table]:
@@ -293,13 +293,13 @@ def _changed(rows: Rows) -> DataError:
 
 
 def _deal_block(
-    plan: Plan, shelves: Shelves, block: int, rows: Rows, randomness: Randomness
+    plan: Plan, spill: Spill, block: int, rows: Rows, randomness: Randomness
 ) -> Block | None:
     """Pass 3: deal the rows of a block to its groups at random."""
     values, groups = plan.slots(block)
     if not len(values):
         return None
-    table = shelves.block(block)
+    table = spill.block(block)
     codes: Codes = table.column(_CODE).to_numpy()
     order = np.argsort(values, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(values, minlength=len(plan.trees))))

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.streaming._kernel import next_groups, tally
-from sfumato.algorithms.streaming.census import Census
-from sfumato.algorithms.streaming.shelves import Shelves
+from sfumato.algorithms.streaming.kernel import next_groups, tally
+from sfumato.algorithms.streaming.spill import Spill
+from sfumato.algorithms.streaming.value_counts import ValueCounts
 from sfumato.core.arrays import Codes, Counts, Words
 from sfumato.core.randomness import Randomness
 
@@ -25,12 +25,12 @@ class Plan:
     l: int
     n_blocks: int
     trees: Counts
-    shelves: Shelves
+    spill: Spill
     late: tuple[tuple[int, int, int], ...]  # block, group of the block, value
 
     def slots(self, block: int) -> tuple[Codes, Codes]:
         """The values of a block's groups, and the group of each."""
-        lists = self.shelves.block(block).column("values").combine_chunks()
+        lists = self.spill.block(block).column("values").combine_chunks()
         values: Codes = lists.flatten().to_numpy()
         groups = np.repeat(np.arange(len(lists), dtype=np.int32), self.l)
         late = [(group, value) for at, group, value in self.late if at == block]
@@ -40,29 +40,31 @@ class Plan:
         )
 
 
-def make_plan(census: Census, l: int, n_blocks: int, scratch: Path, randomness: Randomness) -> Plan:
+def make_plan(
+    counted: ValueCounts, l: int, n_blocks: int, scratch: Path, randomness: Randomness
+) -> Plan:
     """The values of every group. They are made twice: first to see which rows are left."""
     state = randomness.words(1)
-    left = census.sizes.copy()
+    left = counted.sizes.copy()
     n_groups = sum(len(values) // l for values, _ in _groups(left, l, state))
     assert left.max() <= 1, "Property 1 of the paper"
-    assert n_groups == census.rows // l
+    assert n_groups == counted.rows // l
     residue = np.flatnonzero(left)
-    lacking = n_groups - (census.sizes - left)[residue]
+    lacking = n_groups - (counted.sizes - left)[residue]
     wait = (randomness.words(len(residue)) % lacking.astype(np.uint64)).astype(np.int64)
 
-    trees = np.zeros((census.attribute.size, 2 * n_blocks), np.int64)
+    trees = np.zeros((counted.attribute.size, 2 * n_blocks), np.int64)
     filled = np.zeros(n_blocks, np.int64)
     late: list[tuple[int, int, int]] = []
     fields = pa.schema([("values", pa.list_(pa.int32(), l))])
-    with Shelves(scratch / "groups.arrow", fields, n_blocks) as shelves:
+    with Spill(scratch / "groups.arrow", fields, n_blocks) as spill:
         first = 0
-        again = _groups(census.sizes.copy(), l, state, residue, wait)
+        again = _groups(counted.sizes.copy(), l, state, residue, wait)
         for values, joined in again:
             blocks = _random_blocks(len(values) // l, n_blocks, randomness)
             tally(values, l, blocks, trees)
             lists = pa.FixedSizeListArray.from_arrays(pa.array(values), l)
-            shelves.add(pa.table([lists], schema=fields), blocks)
+            spill.add(pa.table([lists], schema=fields), blocks)
             for value, group in zip(residue, joined - first, strict=True):
                 if 0 <= group < len(blocks):
                     block = int(blocks[group])
@@ -73,8 +75,8 @@ def make_plan(census: Census, l: int, n_blocks: int, scratch: Path, randomness: 
             first += len(blocks)
     for node in range(n_blocks - 1, 0, -1):
         trees[:, node] = trees[:, 2 * node] + trees[:, 2 * node + 1]
-    assert np.array_equal(trees[:, 1], census.sizes)
-    return Plan(l, n_blocks, trees, shelves, tuple(late))
+    assert np.array_equal(trees[:, 1], counted.sizes)
+    return Plan(l, n_blocks, trees, spill, tuple(late))
 
 
 def _groups(

@@ -36,7 +36,7 @@ _BUCKETS, _INDEX, _CODES = "buckets", "index", "codes"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stored:
+class Layout:
     """``codes`` hold the codes of every quasi-identifier at every place, 0 where no row is."""
 
     buckets: Bucketization
@@ -68,7 +68,7 @@ class Stored:
         }
 
     @classmethod
-    def of_named(cls, arrays: Mapping[str, NDArray[Any]]) -> Stored:
+    def of_named(cls, arrays: Mapping[str, NDArray[Any]]) -> Layout:
         """The same from such arrays.
 
         They must be contiguous, and writable in the eyes of NumPy: kernels are compiled for that
@@ -104,12 +104,12 @@ class Stored:
 
     def __repr__(self) -> str:
         """Sizes only: this is the secret."""
-        return f"Stored({self.buckets.n_buckets:,} buckets, {len(self.codes)} attributes)"
+        return f"Layout({self.buckets.n_buckets:,} buckets, {len(self.codes)} attributes)"
 
 
 def build(
     table: Microdata, m: int, cohort: int | None, first: First | Partition, randomness: Randomness
-) -> Stored:
+) -> Layout:
     """Bucketize a table and index it."""
     require_m(m)
     require_cohort(cohort)
@@ -135,7 +135,7 @@ def sensitive_of(table: Microdata) -> Attribute:
     return table.sensitive[0]
 
 
-def indexed(table: Microdata, buckets: Bucketization, rows: Codes) -> Stored:
+def indexed(table: Microdata, buckets: Bucketization, rows: Codes) -> Layout:
     """Index a table whose rows stand at these places, -1 where none is."""
     placed = {one.name: _at_places(table.codes[one.name], rows) for one in table.quasi}
     sizes = [table.attributes[name].size for name in placed]
@@ -148,12 +148,12 @@ def with_index(
     sizes: Sequence[int],
     n_values: int,
     everybody: Words,
-) -> Stored:
+) -> Layout:
     """What is stored of codes at places, in domains of these sizes, with an index made for it."""
     row_bytes = bytes_of(n_values) + sum(column.itemsize for column in codes.values())
     n_rows = int(np.bitwise_count(everybody).sum())
     allowed = allowed_bitmaps(row_bytes, n_rows, buckets.n_places)
-    return Stored(buckets, build_index(sizes, list(codes.values()), everybody, allowed), codes)
+    return Layout(buckets, build_index(sizes, list(codes.values()), everybody, allowed), codes)
 
 
 def bytes_of(size: int) -> int:

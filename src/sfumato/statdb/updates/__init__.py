@@ -43,7 +43,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError
 from sfumato.statdb.engine import Engine
-from sfumato.statdb.layout.layout import Stored
+from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.slots import count_counterfeits, count_places
 from sfumato.statdb.store.files import Patch
 from sfumato.statdb.updates.counterfeits import drawn_lists
@@ -84,7 +84,7 @@ class Change:
 
     before: Engine
     attributes: Mapping[str, Attribute]
-    made: Stored | Edits | None
+    made: Layout | Edits | None
     waiting: pa.Table
     update: Update
 
@@ -147,7 +147,7 @@ def updated(
     enters = batch.rows.n_rows > 0 and (accept_exposure or eligible)
     joining = batch if enters else _batch(engine, waiting.slice(0, 0))
     attributes = {**engine.attributes, **grown_domains(engine, joining.rows)}
-    made: Stored | Edits | None = None
+    made: Layout | Edits | None = None
     if len(gone) or enters:
         made = _made(engine, gone, joining, attributes, randomness, alone=accept_exposure)
     n_waiting = batch.rows.n_rows - joining.rows.n_rows
@@ -185,7 +185,7 @@ def _made(
     randomness: Randomness,
     *,
     alone: bool,
-) -> Stored | Edits:
+) -> Layout | Edits:
     """What is stored of the rows that stay and those that join them."""
     if engine.n_rows - len(gone) + joining.rows.n_rows == 0:
         raise DataError(
@@ -224,7 +224,7 @@ def _seating(
 
 def _recoded(
     engine: Engine, attributes: Mapping[str, Attribute], grown: Mapping[str, int]
-) -> Stored:
+) -> Layout:
     """What is stored, in the codes of domains that have grown."""
     codes = {name: engine.stored.codes[name] for name in engine.schema.quasi}
     for name in grown:

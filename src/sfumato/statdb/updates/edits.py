@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.core.arrays import Codes, Counts, Ints, Words
 from sfumato.statdb.layout.bucketization import WORD, Bucketization
 from sfumato.statdb.layout.index import EVERYBODY, marked, places_marked
-from sfumato.statdb.layout.layout import Stored, with_index
+from sfumato.statdb.layout.layout import Layout, with_index
 from sfumato.statdb.layout.slots import segments_of
 from sfumato.statdb.store.files import Patch
 from sfumato.statdb.updates.capacity import lines_of, make_room
@@ -44,14 +44,14 @@ class Edits:
     and then the index is a new one.
     """
 
-    base: Stored
+    base: Layout
     buckets: Bucketization
     words: Counts
     bitmaps: Words
     codes: Mapping[str, Ints]
     grown: Mapping[str, int]
 
-    def stored(self, n_values: int, sizes: Sequence[int]) -> Stored:
+    def stored(self, n_values: int, sizes: Sequence[int]) -> Layout:
         """What is stored afterwards, under domains of these sizes."""
         codes = {name: self._changed(name) for name in self.codes}
         if self.grown:
@@ -60,10 +60,10 @@ class Edits:
             return with_index(self.buckets, codes, sizes, n_values, everybody)
         bitmaps = self.base.index.bitmaps.copy()
         bitmaps[:, self.words] = self.bitmaps
-        return Stored(self.buckets, self.base.index._replace(bitmaps=bitmaps), codes)
+        return Layout(self.buckets, self.base.index._replace(bitmaps=bitmaps), codes)
 
     def patches(self) -> dict[str, Patch]:
-        """What changes in arrays that stay, by the names that ``Stored`` has for them."""
+        """What changes in arrays that stay, by the names that ``Layout`` has for them."""
         own, n_words = self.base.named(), self.base.index.bitmaps.shape[1]
         line = np.arange(len(self.bitmaps))[:, None] * n_words + self.words
         places = (self.words[:, None] * WORD + np.arange(WORD)).ravel()
@@ -79,7 +79,7 @@ class Edits:
 
 
 def edited(
-    base: Stored, gone: Counts, came: Arrivals, cohort: int | None, grown: Mapping[str, int]
+    base: Layout, gone: Counts, came: Arrivals, cohort: int | None, grown: Mapping[str, int]
 ) -> Edits | None:
     """The edits that take rows away and bring others; None if all have to be laid out anew."""
     everybody = base.everybody.copy()
@@ -109,13 +109,13 @@ def edited(
 
 
 def laid_out_anew(
-    base: Stored,
+    base: Layout,
     gone: Counts,
     came: Arrivals,
     cohort: int | None,
     n_values: int,
     sizes: Sequence[int],
-) -> Stored:
+) -> Layout:
     """The same with all rows at other places."""
     everybody = base.everybody.copy()
     unmark(everybody, gone)

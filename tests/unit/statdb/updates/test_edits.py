@@ -192,7 +192,7 @@ def test_rows_that_come_one_batch_after_the_other(cohort: int | None) -> None:
     for query in QUERIES:
         found = engine.count(query)
         assert found.lo <= exact.count(query).estimate <= found.hi
-    assert min(kinds["Edits"], kinds["Stored"]) > 0
+    assert min(kinds["Edits"], kinds["Layout"]) > 0
 
 
 @pytest.mark.parametrize("cohort", [1, 8, None])

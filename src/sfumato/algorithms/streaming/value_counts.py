@@ -18,7 +18,7 @@ WORK_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Census:
+class ValueCounts:
     """What pass 1 finds out."""
 
     rows: int
@@ -27,7 +27,7 @@ class Census:
     row_bytes: float
 
 
-def take_census(rows: Rows, sensitive: str) -> Census:
+def count_sensitive_values(rows: Rows, sensitive: str) -> ValueCounts:
     """Pass 1: how often each value occurs, and how much room the rows take."""
     published = [*rows.schema.quasi, *rows.schema.insensitive]
     # the widths of all other columns are known without reading them
@@ -46,7 +46,7 @@ def take_census(rows: Rows, sensitive: str) -> Census:
     sizes = np.zeros(attribute.size, np.int64)
     sizes[codes_of(attribute, values)] = counts
     fixed = sum(rows.types[name].bit_width / 8 for name in published if name not in varying)
-    return Census(n_rows, attribute, sizes, fixed + size / n_rows + WORK_BYTES)
+    return ValueCounts(n_rows, attribute, sizes, fixed + size / n_rows + WORK_BYTES)
 
 
 class _Tally:
@@ -80,7 +80,7 @@ class _Tally:
 
 
 def codes_of(attribute: Attribute, column: pa.ChunkedArray | pa.Array) -> Codes:
-    """The codes of values that the census has seen."""
+    """The codes of values that the value_counts has seen."""
     found = pc.index_in(column, value_set=attribute.values).fill_null(attribute.missing_code)
     codes: Codes = found.to_numpy().astype(np.int32, copy=False)
     return codes

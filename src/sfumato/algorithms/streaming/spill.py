@@ -26,7 +26,7 @@ _WRITE = pyarrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pyarrow.ipc.IpcReadOptions(use_threads=False)
 
 
-class Shelves:
+class Spill:
     """``add`` chunks inside a with statement, then ``block`` gives back what belongs together."""
 
     def __init__(self, path: Path, fields: pa.Schema, n_blocks: int) -> None:
