@@ -19,6 +19,7 @@ import click
 
 import sfumato
 from sfumato.cli.guarded import guarded
+from sfumato.cli.imports import without_needless
 from sfumato.core.address_space import require_least
 from sfumato.core.foreign import as_ours, out_of_memory
 from sfumato.errors import PromiseBroken, SfumatoError, SfumatoWarning, shortened
@@ -52,6 +53,8 @@ class _Lazy(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         require_least()
+        if cmd_name != "reproduce":  # figures are drawn with what is there
+            without_needless()
         command = getattr(import_module(f"sfumato.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command

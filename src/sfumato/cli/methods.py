@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from sfumato.algorithms.anatomize import Anatomize
+import sfumato as sf
 from sfumato.algorithms.base import Partitioner
-from sfumato.algorithms.intervals import SingleDimensional
-from sfumato.algorithms.join.methods import Direct, JoinMethod, Refinement
-from sfumato.algorithms.mondrian import Mondrian
-from sfumato.algorithms.mondrian.branches import BranchMondrian
-from sfumato.algorithms.recoding.full_domain import FullDomain
-from sfumato.algorithms.recoding.local import LocalRecoding
-from sfumato.algorithms.recoding.subtree import Sibling, Subtree
-from sfumato.algorithms.topdown import TopDown
 from sfumato.queries.workload_files import read_workload
+
+if TYPE_CHECKING:
+    from sfumato.algorithms.join.methods import JoinMethod
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +27,7 @@ class Method:
 
 def _mondrian(given: dict[str, Any]) -> Partitioner:
     workload = given["workload"]
-    return Mondrian(
+    return sf.Mondrian(
         relaxed=given["relaxed"],
         choose="round-robin" if given["round_robin"] else "widest",
         workload=read_workload(workload) if workload else (),
@@ -51,20 +46,23 @@ def seconds(given: str | float) -> float | None:
     return None if given == "none" else float(given)
 
 
+# an algorithm is imported when it is made: most commands want one of ten
 METHODS = {
     "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload")),
-    "topdown": Method(lambda _: TopDown()),
-    "local": Method(lambda given: LocalRecoding(time_limit=given["time_limit"]), ("time_limit",)),
-    "branches": Method(lambda _: BranchMondrian()),
-    "full-domain": Method(lambda given: FullDomain(**_cutting(given)), _CUTTING),
-    "subtree": Method(lambda given: Subtree(**_cutting(given)), _CUTTING),
-    "sibling": Method(lambda given: Sibling(**_cutting(given)), _CUTTING),
-    "single-dimensional": Method(
-        lambda given: SingleDimensional(time_limit=given["time_limit"]), ("time_limit",)
+    "topdown": Method(lambda _: sf.TopDown()),
+    "local": Method(
+        lambda given: sf.LocalRecoding(time_limit=given["time_limit"]), ("time_limit",)
     ),
-    "anatomy": Method(lambda _: Anatomize(), ("engine",)),
+    "branches": Method(lambda _: sf.BranchMondrian()),
+    "full-domain": Method(lambda given: sf.FullDomain(**_cutting(given)), _CUTTING),
+    "subtree": Method(lambda given: sf.Subtree(**_cutting(given)), _CUTTING),
+    "sibling": Method(lambda given: sf.Sibling(**_cutting(given)), _CUTTING),
+    "single-dimensional": Method(
+        lambda given: sf.SingleDimensional(time_limit=given["time_limit"]), ("time_limit",)
+    ),
+    "anatomy": Method(lambda _: sf.Anatomize(), ("engine",)),
 }
-JOINS: dict[str, type[Direct] | type[Refinement]] = {"refinement": Refinement, "direct": Direct}
+JOINS = ("refinement", "direct")
 _OF_SOME = {option for method in METHODS.values() for option in method.options}
 
 
@@ -79,7 +77,8 @@ def algorithm_of(name: str, given: dict[str, Any]) -> Partitioner:
 
 def join_of(name: str, given: dict[str, Any]) -> JoinMethod:
     """The way to join over the algorithm of a method."""
-    return JOINS[given["join"]](algorithm_of(name, given), trim=not given["no_trim"])
+    make = sf.Direct if given["join"] == "direct" else sf.Refinement
+    return make(algorithm_of(name, given), trim=not given["no_trim"])
 
 
 def require_default(names: Iterable[str], why: str) -> None:

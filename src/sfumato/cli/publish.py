@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from sfumato.algorithms.base import TIME_LIMIT, Stages
-from sfumato.audits.join_risk import edge_attack
 from sfumato.cli import show
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
 from sfumato.cli.reading import first_line
@@ -242,6 +241,8 @@ def _join(
     tell: Stages,
 ) -> tuple[JoinRelease, int | None]:
     """The release, and how many people its edges give away; None if that cannot be told."""
+    from sfumato.audits.join_risk import edge_attack
+
     external, renamed = given["external"], _renames(given["rename"])
     joined = publish_join(
         table, external, join_of(method, given), _model(given),

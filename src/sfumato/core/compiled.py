@@ -22,6 +22,7 @@ import numba
 import numpy as np
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime.nrt import rtsys
 
 from sfumato.core.arrays import Counts
 
@@ -94,9 +95,15 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
     """Machine code on disk that is done without when the disk does not play along."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code for a signature, or None, also if it cannot be read."""
+        """The machine code for a signature, or None, also if it cannot be read.
+
+        Without loading the compiler's knowledge of all types and functions, which Numba does first
+        and takes longer than a small table does: what is compiled already needs it no more.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except OSError as error:
             self._give_up(error)
         except Exception as error:  # whatever a damaged pickle raises
