@@ -80,6 +80,7 @@ def joined() -> sf.JoinRelease:
 # What a user can hold: one of every public class, and what the public verbs give.
 HELD: dict[str, Callable[[Path], Any]] = {
     "table": lambda _: TABLE,
+    "chance": lambda _: sf.Randomness(int.from_bytes(MARK.encode(), "big")),
     "partition": lambda _: sf.Partition.of(np.arange(ROWS, dtype=np.int32) // 2),
     "grid": lambda _: grid(),
     "solution": lambda _: sf.SingleDimensional(None, 1).solve(

@@ -75,6 +75,12 @@ class Randomness:
         """A uniformly random order of n things."""
         return np.argsort(self.words(n), kind="stable")
 
+    def __repr__(self) -> str:
+        """Where it comes from, without the seed: whoever has it can undo the shuffles."""
+        if self._generator is not None:
+            return "Randomness(short seed)"
+        return "Randomness(system)" if self._key is None else "Randomness(seed)"
+
     def _bytes(self, n: int) -> bytearray:
         """The next n bytes of the system, or of the key; both work on several parts at once."""
         sizes = [min(_PART, n - low) for low in range(0, n, _PART)]
