@@ -13,9 +13,9 @@ from fuzzing.kinds import KINDS
 # Of each kind, so many that all take about as long. How much memory is short depends on the machine
 # and what else it does: that is for `make fuzz`, as are the long hunts.
 CASES = {
-    "releases": 1_000,
-    "joins": 1_000,
-    "databases": 500,
+    "releases": 600,
+    "joins": 400,
+    "databases": 250,
     "inputs": 1_000,
     "stored": 1_000,
     "faults": 100,

@@ -26,7 +26,8 @@ from sfumato.io.unfinished import listeners
 _NATIVE = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP})
 _NO_THREAD = 127
 _PR_SET_PDEATHSIG = 1
-_PASSED_ON = ("SIGTERM", "SIGHUP")
+# by name: Windows has no SIGHUP, and no fork either
+_PASSED_ON = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _END = b"\0"  # no path holds one
 
 Run = Callable[[], int]
@@ -38,11 +39,15 @@ def guarded(run: Run, refuse: Run) -> int:
         return run()
     be_modest()
     reader, writer = os.pipe()
+    # a signal that comes before it can be passed on waits
+    signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     try:
         child = os.fork()
     except OSError:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
         return run()
     if child == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
         os.close(reader)
         _work(run, writer)
     os.close(writer)
@@ -88,9 +93,9 @@ def _watched(child: int, reader: int, refuse: Run) -> int:
 def _passing_on(child: int) -> Iterator[None]:
     """Ctrl-C reaches both processes and is the child's business; other signals are passed on."""
     before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
-    for name in _PASSED_ON:
-        number = getattr(signal, name)
+    for number in _PASSED_ON:
         before[number] = signal.signal(number, lambda got, _: os.kill(child, got))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
     try:
         yield
     finally:
