@@ -53,8 +53,6 @@ class _Lazy(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         require_least()
-        if cmd_name != "reproduce":  # figures are drawn with what is there
-            without_needless()
         command = getattr(import_module(f"sfumato.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
@@ -81,6 +79,9 @@ def main(arguments: list[str] | None = None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("always", SfumatoWarning)
         warnings.showwarning = _warn
+        signal.signal(signal.SIGTERM, _terminate)
+        if (sys.argv[1:] if arguments is None else arguments)[:1] != ["reproduce"]:
+            without_needless()  # figures are drawn with what is there
         clear()  # what a killed run has left, wherever it was: it may hold rows as they are
         sys.exit(guarded(lambda: _run(arguments), _refuse))
 
@@ -96,7 +97,6 @@ def _terminate(*_: object) -> None:
 
 
 def _run(arguments: list[str] | None) -> int:
-    signal.signal(signal.SIGTERM, _terminate)
     try:
         result: Any = cli.main(arguments, prog_name="sfumato", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:

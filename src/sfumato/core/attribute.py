@@ -23,7 +23,8 @@ from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError, SchemaError
 
-_UNLIKE = (
+# What Arrow and Python raise where values are not of a type.
+UNLIKE = (
     pa.ArrowInvalid,
     pa.ArrowTypeError,
     pa.ArrowNotImplementedError,
@@ -329,7 +330,7 @@ def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.A
             domain = folded(domain)  # as in the column
         if pa.types.is_floating(kind):
             domain = pc.add(domain, 0.0)  # -0.0 is 0.0, as in the column
-    except _UNLIKE as error:
+    except UNLIKE as error:
         culprit = next((value for value in order if not _castable(value, kind)), order[0])
         raise SchemaError(
             f"column {name!r} has type {kind}, its declared order or taxonomy has other values, "
@@ -346,7 +347,7 @@ def _declared_domain(name: str, kind: pa.DataType, order: Sequence[Any]) -> pa.A
 def _castable(value: Any, kind: pa.DataType) -> bool:
     try:
         declared_values([value], kind)
-    except _UNLIKE:
+    except UNLIKE:
         return False
     return True
 

@@ -37,10 +37,16 @@ def folded(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def spelled(text: str) -> str:
-    """A text that somebody states, as columns have it; of blanks alone nothing is left."""
+    """A text that somebody states, as columns have it; of blanks alone nothing is left.
+
+    Half of a character, which no column can hold, is left as it is.
+    """
     if text.isascii() and (not text or (text[0] > " " and text[-1] > " ")):
         return text
-    return folded(pa.array([text], pa.string()))[0].as_py() or ""
+    try:
+        return folded(pa.array([text], pa.string()))[0].as_py() or ""
+    except UnicodeEncodeError:
+        return text
 
 
 def require_one_spelling(name: str, values: Iterable[Any]) -> None:

@@ -29,6 +29,10 @@ def test_what_looks_alike_is_one_text(written: str | None, read: str | None) -> 
     assert written is None or spelled(written) == (read or "")
 
 
+def test_half_of_a_character_is_nobodys() -> None:
+    assert spelled("\ud800 ") == "\ud800 "
+
+
 def test_spellings_are_one_value_before_anything_counts_them() -> None:
     column = pa.chunked_array([["flu", "flu ", "fl\u200bu", " ", None, "cold"]])
     attribute, codes = encode("disease", column)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Ints
-from sfumato.core.attribute import declared_values
+from sfumato.core.attribute import UNLIKE, declared_values
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.core.spelling import folded
@@ -25,8 +25,6 @@ from sfumato.io.hints import did_you_mean
 from sfumato.releases.anatomized import AnatomizedTables
 from sfumato.releases.load import Grouped
 from sfumato.releases.manifest import Manifest, PublishedColumn
-
-_UNLIKE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,9 +142,8 @@ def few(names: Sequence[str]) -> str:
 
 def _person_value(column: PublishedColumn, kind: pa.DataType, value: Any) -> pa.Array:
     try:
-        array = pa.array([value])
-        array = pa.nulls(1, kind) if array.null_count else array.cast(kind)
-    except (*_UNLIKE, OverflowError) as error:
+        array = pa.nulls(1, kind) if value is None else declared_values([value], kind)
+    except UNLIKE as error:
         raise ParameterError(
             f"{column.name} = {value!r} is impossible: the release has values of type {kind}",
             parameter=column.name,
@@ -164,7 +161,7 @@ def _person_value(column: PublishedColumn, kind: pa.DataType, value: Any) -> pa.
 def _alike(what: str, name: str, values: pa.Array, kind: pa.DataType) -> pa.Array:
     try:
         return values.cast(kind)
-    except _UNLIKE as error:
+    except UNLIKE as error:
         raise SchemaError(
             f"{what} holds {values.type} values, the release {kind}", column=name
         ) from error
