@@ -36,7 +36,7 @@ resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 import json, time
 import sfumato as sf
 from sfumato.algorithms.anatomize import Anatomize
-from sfumato.algorithms.streaming.divide import divide_file
+from sfumato.algorithms.anatomize.stream import divide_file
 from sfumato.algorithms.base import describe
 from sfumato.core.randomness import Randomness
 from sfumato.releases.anatomized_stream import write_divided

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.algorithms.streaming import divide
+from sfumato.algorithms.anatomize import stream as divide
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.verbs.files import Engine
 

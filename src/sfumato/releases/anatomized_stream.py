@@ -5,7 +5,7 @@ random groups, each block is published in a random order of its groups and rows,
 numbered as they come. A row group of a file is a block, so its limits are random as well.
 
 What is spilled lies inside the folder being written, in files without a name where the system has
-such (algorithms/streaming/spill.py), and is gone when the folder gets its name; after a run that
+such (engines/spill.py), and is gone when the folder gets its name; after a run that
 was killed the next one removes the rest (io/unfinished.py).
 """
 
@@ -70,7 +70,7 @@ class GroupBlock(Protocol):
 
 
 class Divided(Protocol):
-    """A table in groups, block by block; see algorithms.streaming.divide."""
+    """A table in groups, block by block; see algorithms.anatomize.stream."""
 
     @property
     def rows(self) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from sfumato.algorithms.anatomize import Anatomize
+from sfumato.algorithms.anatomize.stream import DividedFile, divide_file, needs_streaming
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
-from sfumato.algorithms.streaming.divide import DividedFile, divide_file, needs_streaming
 from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema

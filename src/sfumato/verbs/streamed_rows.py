@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sfumato.algorithms.streaming.divide import Block, DividedFile
+from sfumato.algorithms.anatomize.stream import Block, DividedFile
 from sfumato.core.attribute import Attribute
 from sfumato.core.fingerprint import RowSum, row_hashes, row_sum, stated
 from sfumato.core.schema import Schema

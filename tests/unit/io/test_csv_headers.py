@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.algorithms.streaming.rows import open_rows
+from sfumato.engines.rows import open_rows
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine, require_header
 from sfumato.io.tables import read_table

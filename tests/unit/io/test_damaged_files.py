@@ -53,7 +53,7 @@ for bit in range(0, len(data) * 8, step):
 DESCRIBE = """
 import sys
 from pathlib import Path
-from sfumato.algorithms.streaming.rows import stored_size
+from sfumato.engines.rows import stored_size
 from sfumato.core.schema import Schema
 from sfumato.errors import SfumatoError
 

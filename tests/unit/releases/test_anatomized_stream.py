@@ -20,8 +20,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.algorithms.anatomize import Anatomize
+from sfumato.algorithms.anatomize.stream import divide_file
 from sfumato.algorithms.base import describe
-from sfumato.algorithms.streaming.divide import divide_file
 from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible, OutputExists, SchemaError
 from sfumato.models.base import Model
@@ -376,7 +376,7 @@ _KILLED = """
 import sys, time
 from pathlib import Path
 import sfumato as sf
-from sfumato.algorithms.streaming.divide import divide_file
+from sfumato.algorithms.anatomize.stream import divide_file
 from sfumato.core.randomness import Randomness
 from sfumato.releases.anatomized_stream import write_divided
 

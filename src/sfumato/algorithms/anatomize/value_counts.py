@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.algorithms.streaming.rows import Rows
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
+from sfumato.engines.rows import Rows
 from sfumato.errors import DataError
 
 # What the arrays of pass 3 take for a row beside its values.

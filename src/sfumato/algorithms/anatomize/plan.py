@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.streaming.kernel import next_groups, tally
-from sfumato.algorithms.streaming.spill import Spill
-from sfumato.algorithms.streaming.value_counts import ValueCounts
+from sfumato.algorithms.anatomize.stream_kernel import next_groups, tally
+from sfumato.algorithms.anatomize.value_counts import ValueCounts
 from sfumato.core.arrays import Codes, Counts, Words
 from sfumato.core.randomness import Randomness
+from sfumato.engines.spill import Spill
 
 _CHUNK_ROWS = 2**20
 

@@ -17,11 +17,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.algorithms.streaming.csv_rows import csv_types, scan_csv
-from sfumato.algorithms.streaming.typed_rows import is_typed, scan_typed, stated_types
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
+from sfumato.engines.csv_rows import csv_types, scan_csv
+from sfumato.engines.typed_rows import is_typed, scan_typed, stated_types
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.files import CSV, PARQUET, chunks_of, open_file

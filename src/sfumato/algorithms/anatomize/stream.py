@@ -38,18 +38,15 @@ import pyarrow as pa
 
 from sfumato.algorithms.anatomize import require_discrete
 from sfumato.algorithms.anatomize.kernel import deal
-from sfumato.algorithms.base import Stages, silent
-from sfumato.algorithms.streaming.kernel import next_groups, spread
-from sfumato.algorithms.streaming.memory import available_memory
-from sfumato.algorithms.streaming.plan import Plan, make_plan
-from sfumato.algorithms.streaming.rows import Rows, checksum, open_rows, stored_size
-from sfumato.algorithms.streaming.spill import Spill
-from sfumato.algorithms.streaming.value_counts import (
+from sfumato.algorithms.anatomize.plan import Plan, make_plan
+from sfumato.algorithms.anatomize.stream_kernel import next_groups, spread
+from sfumato.algorithms.anatomize.value_counts import (
     WORK_BYTES,
     ValueCounts,
     codes_of,
     count_sensitive_values,
 )
+from sfumato.algorithms.base import Stages, silent
 from sfumato.core._kernels import shuffle_groups
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
@@ -60,6 +57,9 @@ from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.spelling import require_one_spelling
+from sfumato.engines.memory import available_memory
+from sfumato.engines.rows import Rows, checksum, open_rows, stored_size
+from sfumato.engines.spill import Spill
 from sfumato.errors import DataError, ParameterError, PromiseBroken
 from sfumato.io.csv_headers import FirstLine
 from sfumato.models.base import Model

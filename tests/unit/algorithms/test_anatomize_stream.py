@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.algorithms.streaming import csv_rows as stream_csv
-from sfumato.algorithms.streaming import divide as streaming
-from sfumato.algorithms.streaming import memory
-from sfumato.algorithms.streaming.divide import DividedFile, divide_file, needs_streaming
-from sfumato.algorithms.streaming.kernel import next_groups, spread
-from sfumato.algorithms.streaming.rows import open_rows
+from sfumato.algorithms.anatomize import stream as streaming
+from sfumato.algorithms.anatomize.stream import DividedFile, divide_file, needs_streaming
+from sfumato.algorithms.anatomize.stream_kernel import next_groups, spread
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.randomness import Randomness
+from sfumato.engines import csv_rows as stream_csv
+from sfumato.engines import memory
+from sfumato.engines.rows import open_rows
 from sfumato.errors import DataError, Infeasible, ParameterError, SchemaError
 from sfumato.io.tables import read_table
 from sfumato.models.base import Model

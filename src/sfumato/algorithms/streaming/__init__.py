@@ -1,1 +1,0 @@
-"""Anatomize on a table that does not fit into memory: see divide."""

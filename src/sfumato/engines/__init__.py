@@ -1,0 +1,1 @@
+"""Where rows live: in memory, or beyond it. Never an algorithm."""
