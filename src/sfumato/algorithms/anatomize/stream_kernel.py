@@ -1,4 +1,4 @@
-"""The compiled loops of the streamed Anatomize; divide.py says what they do."""
+"""The compiled loops of the streamed Anatomize; stream.py says what they do."""
 
 from __future__ import annotations
 
