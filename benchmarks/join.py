@@ -21,8 +21,8 @@ from sfumato.algorithms.base import Partitioner
 from sfumato.algorithms.join.methods import JoinMethod, JoinPartition
 from sfumato.algorithms.topdown import TopDown
 from sfumato.core.randomness import Randomness
+from sfumato.forms.generalized.release import boxes_of
 from sfumato.models.requirements import requirements
-from sfumato.releases.generalized import boxes_of
 from sfumato_experiments.kja import stand_in
 from sfumato_experiments.kja.tables import ID, QUASI, SURVEY, numbered, persons_first
 

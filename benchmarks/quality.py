@@ -18,8 +18,8 @@ from benchmarks.data import ADULT_CATEGORIES, ADULT_QUASI, adult
 from benchmarks.measure import Line, seconds
 from sfumato.core.boxes import ValueSets
 from sfumato.core.randomness import Randomness
+from sfumato.forms.generalized.release import boxes_of
 from sfumato.models.requirements import requirements
-from sfumato.releases.generalized import boxes_of
 
 BEST_PEER = {5: 0.040, 10: 0.066, 50: 0.159}
 

@@ -39,7 +39,7 @@ from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.anatomize.stream import divide_file
 from sfumato.algorithms.base import describe
 from sfumato.core.randomness import Randomness
-from sfumato.releases.anatomized_stream import write_divided
+from sfumato.forms.anatomized.stream import write_divided
 
 schema = sf.Schema(quasi={quasi!r}, sensitive="occupation")
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import sfumato as sf
 from benchmarks.data import CENSUS_QUASI, census
 from benchmarks.measure import Line, seconds
-from sfumato.releases.files import FileFormat
+from sfumato.forms.files import FileFormat
 
 _FORMS: dict[str, tuple[str, FileFormat]] = {
     "boxes": ("generalized", "parquet"),

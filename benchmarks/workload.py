@@ -20,7 +20,7 @@ from typing import NamedTuple
 import sfumato as sf
 from benchmarks.data import ADULT_QUASI, CENSUS_QUASI, adult, census
 from benchmarks.measure import Line, seconds
-from sfumato.answers.compare import compare
+from sfumato.asking.compare import compare
 from sfumato.core.query import Query
 from sfumato.queries.workloads import dynamic_workload, range_workload
 

@@ -17,7 +17,7 @@ from fuzzing.questions import Question, questions
 from fuzzing.releases import LABELS, ask, compare, require_same_answers
 from fuzzing.tables import Table, tables
 from sfumato.errors import PromiseBroken, SfumatoError
-from sfumato.releases.files import FileFormat
+from sfumato.forms.files import FileFormat
 
 ID = "person"
 ALGORITHMS: dict[str, Any] = {str(one): one for one in (sf.Mondrian(), sf.TopDown())}

@@ -18,10 +18,10 @@ from fuzzing.questions import Question, questions
 from fuzzing.tables import Table, tables
 from fuzzing.truth import judge, rows_of
 from sfumato.errors import DataError, PromiseBroken, QueryRefused, SfumatoError
+from sfumato.forms.files import FileFormat
+from sfumato.forms.load import Release
 from sfumato.io.plain import plain_table
 from sfumato.models.requirements import requirements
-from sfumato.releases.files import FileFormat
-from sfumato.releases.load import Release
 from tests.support.algorithms import partitioner_classes, variants
 from tests.support.models import SETTINGS
 from tests.support.oracles import ORACLES, counted

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sfumato.algorithms.recoding.subtree import Sibling, Subtree
     from sfumato.algorithms.topdown import TopDown
     from sfumato.answers.accuracy import accuracy
-    from sfumato.answers.compare import compare
-    from sfumato.answers.matching import matching
+    from sfumato.asking.compare import compare
+    from sfumato.asking.matching import matching
     from sfumato.audits.breach import (
         belief,
         individual_breach,
@@ -54,6 +54,12 @@ if TYPE_CHECKING:
         prefix_taxonomy,
         suggest_taxonomy,
     )
+    from sfumato.forms.anatomized.release import AnatomizedTables
+    from sfumato.forms.generalized.release import GeneralizedTable
+    from sfumato.forms.joined.release import JoinRelease
+    from sfumato.forms.load import load
+    from sfumato.forms.permuted.release import PermutedTable
+    from sfumato.forms.perturbed.release import PerturbedTable
     from sfumato.io.schema_files import read_schema, read_taxonomies, write_schema
     from sfumato.io.tables import read
     from sfumato.metrics.information_loss import (
@@ -79,12 +85,6 @@ if TYPE_CHECKING:
     from sfumato.models.requirements import require_feasible
     from sfumato.queries.workload_files import read_workload, write_workload
     from sfumato.queries.workloads import anatomy_workload, dynamic_workload, range_workload
-    from sfumato.releases.anatomized import AnatomizedTables
-    from sfumato.releases.generalized import GeneralizedTable
-    from sfumato.releases.joined import JoinRelease
-    from sfumato.releases.load import load
-    from sfumato.releases.permuted import PermutedTable
-    from sfumato.releases.perturbed import PerturbedTable
     from sfumato.statdb.database import StatDB
     from sfumato.verbs import perturb, publish, publish_file, publish_join
 
@@ -101,8 +101,8 @@ _HOMES = {
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
-    "answers.compare": ("compare",),
-    "answers.matching": ("matching",),
+    "asking.compare": ("compare",),
+    "asking.matching": ("matching",),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
     "audits.inspection": ("assess", "guess_schema", "profile"),
@@ -153,12 +153,12 @@ _HOMES = {
     ),
     "queries.workload_files": ("read_workload", "write_workload"),
     "queries.workloads": ("anatomy_workload", "dynamic_workload", "range_workload"),
-    "releases.anatomized": ("AnatomizedTables",),
-    "releases.generalized": ("GeneralizedTable",),
-    "releases.joined": ("JoinRelease",),
-    "releases.load": ("load",),
-    "releases.permuted": ("PermutedTable",),
-    "releases.perturbed": ("PerturbedTable",),
+    "forms.anatomized.release": ("AnatomizedTables",),
+    "forms.generalized.release": ("GeneralizedTable",),
+    "forms.joined.release": ("JoinRelease",),
+    "forms.load": ("load",),
+    "forms.permuted.release": ("PermutedTable",),
+    "forms.perturbed.release": ("PerturbedTable",),
     "statdb.database": ("StatDB",),
     "verbs": ("perturb", "publish", "publish_file", "publish_join"),
 }

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.releases.files import FileFormat
+from sfumato.forms.files import FileFormat
 
 SCHEMA = 'quasi = ["age", "town"]\nsensitive = "ill"\n'
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.answers import ask
+from sfumato.asking import ask
 from sfumato.core.arrays import Ints
 from sfumato.core.askable import Askable
 from sfumato.core.boxes import Boxes
@@ -25,13 +25,13 @@ from sfumato.core.partition import Partition
 from sfumato.core.predicates import Predicate
 from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.forms.columns import Labels, side_for
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import JoinRelease, joined_tables, sensitive_tables
+from sfumato.forms.manifest import Manifest
+from sfumato.forms.permuted.release import PermutedTable
+from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.queries.binding import bind
-from sfumato.releases.columns import Labels, side_for
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import JoinRelease, joined_tables, sensitive_tables
-from sfumato.releases.manifest import Manifest
-from sfumato.releases.permuted import PermutedTable
-from sfumato.releases.perturbed import PerturbedTable
 from sfumato.verbs import perturb
 from tests.support.models import Anything
 from tests.support.possible import POSSIBLE, truth
@@ -254,7 +254,7 @@ def test_bounds_are_the_extremes_over_all_possible_tables(data: st.DataObject) -
             assert max(known) <= answer.hi + 1e-9
             continue
         if of_join and aggregate.attribute == "x" and query.where and aggregate.function != "count":
-            # see joined_choices: bounds hold, and may be wider than need be
+            # see forms.joined.choices: bounds hold, and may be wider than need be
             assert answer.lo <= min(known) + 1e-9
             assert max(known) <= answer.hi + 1e-9
             continue

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.forms.files import FileFormat
+from sfumato.forms.load import Release
 from sfumato.io.plain import plain_table
-from sfumato.releases.files import FileFormat
-from sfumato.releases.load import Release
 from sfumato.verbs import perturb
 
 N = 24

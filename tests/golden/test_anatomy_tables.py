@@ -25,13 +25,13 @@ from sfumato.core.boxes import Ranges
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible
+from sfumato.forms.load import Release
 from sfumato.metrics.reconstruction import (
     generalized_reconstruction_error,
     least_reconstruction_error,
     reconstruction_error,
 )
 from sfumato.models.requirements import Requirement
-from sfumato.releases.load import Release
 
 AGES = [23, 27, 35, 59, 61, 65, 65, 70]
 ZIPCODES = [11000, 13000, 59000, 12000, 54000, 25000, 25000, 30000]

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.releases.manifest import PublishedColumn
+from sfumato.forms.manifest import PublishedColumn
 from tests.support.releases import anatomized, generalized, of_rows
 from tests.support.tables import PATIENTS, microdata
 

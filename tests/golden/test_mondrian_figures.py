@@ -11,8 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.core.boxes import Ranges
 from sfumato.core.randomness import Randomness
+from sfumato.forms.generalized.release import boxes_of
 from sfumato.models.requirements import requirements
-from sfumato.releases.generalized import boxes_of
 
 PATIENTS = pa.table(
     {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.releases.perturbed import Retention
+from sfumato.forms.perturbed.release import Retention
 from sfumato.statdb import Engine
 from sfumato.statdb.engine import Framework
 from tests.support.releases import anatomized, generalized

@@ -11,7 +11,7 @@ from sfumato.core.askable import Askable
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.releases.columns import Labels
+from sfumato.forms.columns import Labels
 from tests.support.releases import (
     anatomized,
     generalized,

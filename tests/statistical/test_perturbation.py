@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
-from sfumato.releases.perturbed import Retention, _perturbed
+from sfumato.forms.perturbed.release import Retention, _perturbed
 from sfumato.verbs import perturb
 from tests.support.tables import microdata
 

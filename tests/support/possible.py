@@ -12,12 +12,12 @@ from sfumato.core.askable import Askable
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Aggregate
 from sfumato.core.schema import Role
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import SENSITIVE_GROUP, JoinRelease
+from sfumato.forms.permuted.release import PermutedTable
+from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.queries.binding import BoundQuery
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
-from sfumato.releases.permuted import PermutedTable
-from sfumato.releases.perturbed import PerturbedTable
 from tests.support.releases import rows_of, values_inside
 
 Table = list[dict[str, Any]]

@@ -16,11 +16,11 @@ from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.columns import Labels
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.manifest import Manifest, PublishedColumn
 from sfumato.models.requirements import Requirement
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.columns import Labels
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.manifest import Manifest, PublishedColumn
 from tests.support.models import Anything
 
 

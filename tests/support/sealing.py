@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sfumato.releases.checksums import file_checksum
-from sfumato.releases.manifest import CHECKSUM, own_checksum
+from sfumato.forms.checksums import file_checksum
+from sfumato.forms.manifest import CHECKSUM, own_checksum
 
 
 def reseal(folder: Path) -> Path:

@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato.cli.main import _run
 from sfumato.errors import ReleaseError, SfumatoError
-from sfumato.releases.files import FileFormat
+from sfumato.forms.files import FileFormat
 from tests.support.sealing import reseal
 from tests.tampering.files import CONTENTS, CSV, FOLDERS, PARQUET
 from tests.tampering.releases import EVERY, MAKERS

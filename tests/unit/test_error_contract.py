@@ -188,7 +188,7 @@ def test_every_verb_says_so(verb: str, tmp_path: Path, monkeypatch: pytest.Monke
     def failing(*_: object, **__: object) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr("sfumato.releases.files._typed", failing)
+    monkeypatch.setattr("sfumato.forms.files._typed", failing)
     monkeypatch.setattr("sfumato.io.csv_files.typed", failing)
     calls: dict[str, Callable[[], object]] = {
         "load": lambda: sf.load(folder),

@@ -1,1 +1,1 @@
-"""Answers: what a release, or the table itself, says to a question."""
+"""Answers: the mathematics of estimates and bounds that all forms of release share."""

@@ -1,4 +1,4 @@
-"""What every source of answers can do; one file per kind of source does it."""
+"""What every source of answers can do; each form of release does it in its ``answers`` module."""
 
 from __future__ import annotations
 

@@ -27,20 +27,20 @@ from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
 from sfumato.core.foreign import is_memory, our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError, shortened
+from sfumato.forms.bearing import CUSTOM, unbearable
+from sfumato.forms.checksums import other_checksums
+from sfumato.forms.exposure import NEARLY, exposed
+from sfumato.forms.files import Files
+from sfumato.forms.joined.release import SENSITIVE_GROUP, JoinRelease
+from sfumato.forms.load import Release, read_release
+from sfumato.forms.manifest import WITHOUT_CHECKSUMS, Manifest
+from sfumato.forms.perturbed.release import PerturbedTable
+from sfumato.forms.settled import settled
+from sfumato.forms.stated import read_manifest
 from sfumato.io.opened import one_line
 from sfumato.io.paths import usable
 from sfumato.models.base import BuiltIn, Model
 from sfumato.models.registry import model_from_dict
-from sfumato.releases.bearing import CUSTOM, unbearable
-from sfumato.releases.checksums import other_checksums
-from sfumato.releases.exposure import NEARLY, exposed
-from sfumato.releases.files import Files
-from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
-from sfumato.releases.load import Release, read_release
-from sfumato.releases.manifest import WITHOUT_CHECKSUMS, Manifest
-from sfumato.releases.perturbed import PerturbedTable
-from sfumato.releases.settled import settled
-from sfumato.releases.stated import read_manifest
 
 _ROUNDING = 1e-9
 

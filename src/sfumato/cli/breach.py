@@ -15,10 +15,10 @@ from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.core.schema import Role
+from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.load import Release, load
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table
-from sfumato.releases.joined import JoinRelease
-from sfumato.releases.load import Release, load
 
 _SHOWN = 20
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from sfumato.cli import show
+from sfumato.forms.load import load
 from sfumato.io.folders import require_room
-from sfumato.releases.load import load
 
 
 @click.command()

@@ -17,6 +17,8 @@ from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError
+from sfumato.forms.columns import Labels
+from sfumato.forms.joined.release import JoinRelease
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
@@ -30,8 +32,6 @@ from sfumato.models.diversity import (
     RecursiveLDiversity,
 )
 from sfumato.models.registry import all_of
-from sfumato.releases.columns import Labels
-from sfumato.releases.joined import JoinRelease
 from sfumato.verbs import perturb, publish_file, publish_join
 
 _FOR_JOINS = ("id_column", "rename", "join", "no_trim")

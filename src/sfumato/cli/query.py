@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from sfumato.answers.unseen import unseen
+from sfumato.asking.unseen import unseen
 from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.core.askable import Askable
 from sfumato.errors import shortened
+from sfumato.forms.load import load
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
-from sfumato.releases.load import load
 
 
 @click.command()

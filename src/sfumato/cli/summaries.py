@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sfumato.cli import show
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import JoinRelease, OwnFigures
-from sfumato.releases.manifest import Manifest
-from sfumato.releases.perturbed import PerturbedTable
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import JoinRelease, OwnFigures
+from sfumato.forms.manifest import Manifest
+from sfumato.forms.perturbed.release import PerturbedTable
 
 _FEW = 20  # lines of one kind
 

@@ -1,6 +1,6 @@
 """Things that can be asked: releases, and for its owner the table itself.
 
-Answering is the business of a higher layer, ``answers``; it is looked up when a question comes.
+Answering is the business of a higher layer, ``asking``; it is looked up when a question comes.
 """
 
 from __future__ import annotations
@@ -42,4 +42,4 @@ class Askable:
 
 
 def _answering() -> Any:
-    return import_module("sfumato.answers.ask")
+    return import_module("sfumato.asking.ask")

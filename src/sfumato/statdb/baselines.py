@@ -31,18 +31,18 @@ import numpy as np
 from sfumato.algorithms.anatomize import Anatomize, fill_slots
 from sfumato.algorithms.base import Progress
 from sfumato.algorithms.mondrian import Mondrian
-from sfumato.answers.ask import answerer, bound_all
+from sfumato.asking.ask import answerer, bound_all
 from sfumato.core.arrays import Floats
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.perturbed import PerturbedTable
 from sfumato.statdb.engine import Engine
 from sfumato.statdb.layout.layout import sensitive_of
 from sfumato.statdb.layout.signatures import require_m

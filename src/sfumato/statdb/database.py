@@ -20,7 +20,7 @@ from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
-from sfumato.releases.remembering import DATABASE, noting_rows
+from sfumato.forms.remembering import DATABASE, noting_rows
 from sfumato.statdb.engine import Engine, Framework
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.signatures import First

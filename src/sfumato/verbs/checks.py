@@ -16,15 +16,15 @@ from sfumato.core.moments import comparable
 from sfumato.core.partition import Partition
 from sfumato.core.spelling import require_one_spelling
 from sfumato.errors import ParameterError, PromiseBroken, SfumatoWarning
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.bearing import CUSTOM, unbearable
+from sfumato.forms.columns import require_labels
+from sfumato.forms.compact import number_lines
+from sfumato.forms.exposure import NEARLY, exposed
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.manifest import PublishedColumn
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.bearing import CUSTOM, unbearable
-from sfumato.releases.columns import require_labels
-from sfumato.releases.compact import number_lines
-from sfumato.releases.exposure import NEARLY, exposed
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.manifest import PublishedColumn
 
 Form: TypeAlias = Literal["generalized", "anatomized", "permuted"]
 

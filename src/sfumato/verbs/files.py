@@ -14,18 +14,18 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import ParameterError
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.anatomized.stream import write_divided
+from sfumato.forms.columns import Labels
+from sfumato.forms.files import FileFormat
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.load import Release
+from sfumato.forms.manifest import Manifest
+from sfumato.forms.remembering import noting_rows
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
 from sfumato.io.tables import Source, read
 from sfumato.models.base import Model
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.anatomized_stream import write_divided
-from sfumato.releases.columns import Labels
-from sfumato.releases.files import FileFormat
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.load import Release
-from sfumato.releases.manifest import Manifest
-from sfumato.releases.remembering import noting_rows
 from sfumato.verbs.checks import Form
 from sfumato.verbs.publishing import publish
 from sfumato.verbs.streamed_rows import StreamedRows

@@ -23,16 +23,10 @@ from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError, SfumatoWarning
-from sfumato.io.tables import Source, read_table
-from sfumato.metrics import information_loss as loss
-from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
-from sfumato.models.base import Model, parts
-from sfumato.models.registry import all_of
-from sfumato.models.requirements import Requirement, requirements
-from sfumato.releases.columns import Labels, require_labels, side_for
-from sfumato.releases.compact import number_lines
-from sfumato.releases.figures import generalized_figures
-from sfumato.releases.joined import (
+from sfumato.forms.columns import Labels, require_labels, side_for
+from sfumato.forms.compact import number_lines
+from sfumato.forms.figures import generalized_figures
+from sfumato.forms.joined.release import (
     EMPTY_LIST,
     SENSITIVE_GROUP,
     JoinRelease,
@@ -40,8 +34,14 @@ from sfumato.releases.joined import (
     joined_tables,
     sensitive_tables,
 )
-from sfumato.releases.manifest import Manifest, PublishedColumn
-from sfumato.releases.remembering import made_from
+from sfumato.forms.manifest import Manifest, PublishedColumn
+from sfumato.forms.remembering import made_from
+from sfumato.io.tables import Source, read_table
+from sfumato.metrics import information_loss as loss
+from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
+from sfumato.models.base import Model, parts
+from sfumato.models.registry import all_of
+from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import (
     require_kept,
     require_spelling,

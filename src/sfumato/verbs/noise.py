@@ -11,16 +11,16 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed
 from sfumato.errors import SchemaError, SfumatoWarning
-from sfumato.releases.exposure import NEARLY
-from sfumato.releases.manifest import Manifest
-from sfumato.releases.perturbed import (
+from sfumato.forms.exposure import NEARLY
+from sfumato.forms.manifest import Manifest
+from sfumato.forms.perturbed.release import (
     MODEL,
     PerturbedTable,
     Retention,
     perturbed_figures,
     perturbed_tables,
 )
-from sfumato.releases.remembering import made_from
+from sfumato.forms.remembering import made_from
 from sfumato.verbs.checks import require_spelling
 
 
@@ -37,9 +37,9 @@ def perturb(
 
     Otherwise it shows a random value of the domain. ``m`` asks for the largest p with which a guess
     of the shown value is right with chance 1/m, if all values are equally likely beforehand;
-    releases/perturbed.py derives it. The domain is what the column holds, or the order or taxonomy
-    that the schema declares, and is published. ``sensitive`` names the columns to perturb, all
-    sensitive ones by default; those that are not named are left out. A ``seed`` makes the run
+    forms/perturbed/release.py derives it. The domain is what the column holds, or the order or
+    taxonomy that the schema declares, and is published. ``sensitive`` names the columns to perturb,
+    all sensitive ones by default; those that are not named are left out. A ``seed`` makes the run
     repeatable, and whoever knows or finds it can undo the noise; see ``publish``.
     """
     names = _named(table.schema, sensitive)

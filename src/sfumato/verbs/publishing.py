@@ -14,12 +14,10 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
-from sfumato.models.base import Model
-from sfumato.models.requirements import Requirement, requirements
-from sfumato.releases.anatomized import AnatomizedTables, anatomized_tables
-from sfumato.releases.columns import Labels
-from sfumato.releases.figures import anatomized_figures, generalized_figures
-from sfumato.releases.generalized import (
+from sfumato.forms.anatomized.release import AnatomizedTables, anatomized_tables
+from sfumato.forms.columns import Labels
+from sfumato.forms.figures import anatomized_figures, generalized_figures
+from sfumato.forms.generalized.release import (
     GeneralizedTable,
     boxes_of,
     merged_alike,
@@ -27,10 +25,12 @@ from sfumato.releases.generalized import (
     published_rows,
     require_means,
 )
-from sfumato.releases.load import Release
-from sfumato.releases.manifest import Manifest
-from sfumato.releases.permuted import PermutedTable, permuted_table
-from sfumato.releases.remembering import made_from
+from sfumato.forms.load import Release
+from sfumato.forms.manifest import Manifest
+from sfumato.forms.permuted.release import PermutedTable, permuted_table
+from sfumato.forms.remembering import made_from
+from sfumato.models.base import Model
+from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import (
     Form,
     require_form,

@@ -27,8 +27,8 @@ from sfumato.audits.breach import (
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.forms.load import Release
 from sfumato.models.requirements import requirements
-from sfumato.releases.load import Release
 from tests.support.releases import anatomized
 from tests.support.sealing import reseal
 from tests.support.strategies import RANKS, SPARSE, tables

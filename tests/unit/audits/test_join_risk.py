@@ -17,8 +17,8 @@ from sfumato.audits.breach import individual_breach
 from sfumato.audits.evidence import evidence_of
 from sfumato.audits.join_risk import edge_attack, join_risk
 from sfumato.errors import DataError, ParameterError, SchemaError
-from sfumato.releases.columns import Labels
-from sfumato.releases.files import FileFormat
+from sfumato.forms.columns import Labels
+from sfumato.forms.files import FileFormat
 
 Method = sf.Direct | sf.Refinement
 SCHEMA = sf.Schema(identifiers=["who"], quasi=["x", "y", "z"], sensitive="v")

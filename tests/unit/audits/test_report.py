@@ -24,7 +24,7 @@ from sfumato.audits.report.writing import write_page
 from sfumato.audits.scales import decades, round_step, short, ticks
 from sfumato.audits.verify import Check
 from sfumato.errors import OutputExists, ReleaseError
-from sfumato.releases.load import Release
+from sfumato.forms.load import Release
 from tests.support.seeds import long_seed
 
 EVIL = "</script><script>alert(1)</script>"

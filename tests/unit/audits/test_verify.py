@@ -10,10 +10,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import PromiseBroken
+from sfumato.forms.columns import Labels
+from sfumato.forms.files import FileFormat
 from sfumato.io.writing import write_parquet
 from sfumato.models.base import Model
-from sfumato.releases.columns import Labels
-from sfumato.releases.files import FileFormat
 from tests.support.sealing import reseal
 
 MODELS: dict[str, Model] = {

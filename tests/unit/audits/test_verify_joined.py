@@ -17,9 +17,9 @@ import pytest
 import sfumato as sf
 from sfumato.audits.evidence import evidence_of
 from sfumato.errors import SfumatoError
+from sfumato.forms.columns import Labels
+from sfumato.forms.files import FileFormat
 from sfumato.io.writing import write_parquet
-from sfumato.releases.columns import Labels
-from sfumato.releases.files import FileFormat
 from tests.support.sealing import reseal
 
 K = 4

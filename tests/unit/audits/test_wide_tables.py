@@ -19,17 +19,17 @@ import pytest
 import sfumato as sf
 from sfumato.answers.rows import Rows
 from sfumato.audits.checks import other_spellings
-from sfumato.audits.evidence.base import other_columns
 from sfumato.core.microdata import require_columns
 from sfumato.core.query import Query
+from sfumato.forms import files
+from sfumato.forms.compact import compact
+from sfumato.forms.evidence import other_columns
+from sfumato.forms.files import Files
+from sfumato.forms.stated import read_manifest
 from sfumato.io.plain import trimmed, without_markers
 from sfumato.queries.binding import bind
 from sfumato.queries.columns import Catalog, Column
 from sfumato.queries.sql import parse
-from sfumato.releases import files
-from sfumato.releases.compact import compact
-from sfumato.releases.files import Files
-from sfumato.releases.stated import read_manifest
 
 WIDE = 60
 NAMES = [f"q{i}" for i in range(WIDE)]

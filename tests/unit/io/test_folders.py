@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import OutputExists, ReleaseError
+from sfumato.forms import manifest
 from sfumato.io import folders, unfinished
 from sfumato.io.exchange import exchanged
 from sfumato.io.folders import FORMAT, MANIFEST, RELEASE_FILES, new_folder, require_room
 from sfumato.io.owner_state import private_file
-from sfumato.releases import manifest
 from tests.support.waiting import PATIENCE
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
+from sfumato.forms.generalized.release import boxes_of
 from sfumato.metrics.information_loss import group_sizes, ncp_by_attribute
-from sfumato.releases.generalized import boxes_of
 
 TABLE = sf.Microdata.from_arrow(
     pa.table(

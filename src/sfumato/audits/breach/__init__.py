@@ -45,12 +45,12 @@ from sfumato.core.moments import python_values
 from sfumato.core.partition import Partition
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.load import Grouped, Release
+from sfumato.forms.permuted.release import PermutedTable
+from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.io.hints import did_you_mean
 from sfumato.models.diversity import LDiversity
-from sfumato.releases.joined import JoinRelease
-from sfumato.releases.load import Grouped, Release
-from sfumato.releases.permuted import PermutedTable
-from sfumato.releases.perturbed import PerturbedTable
 
 __all__ = [
     "QUANTILES", "Belief", "Breach", "belief", "individual_breach", "partition_breach",

@@ -20,10 +20,10 @@ from sfumato.audits.breach.persons import Persons, few, quasi_column
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.errors import DataError, ParameterError
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.load import Grouped
+from sfumato.forms.manifest import PublishedColumn
 from sfumato.io.hints import did_you_mean
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.load import Grouped
-from sfumato.releases.manifest import PublishedColumn
 
 _REMEDY = "give the table that was published, read as it was then (query, --query)"
 

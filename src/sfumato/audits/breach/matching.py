@@ -20,10 +20,10 @@ from sfumato.audits.breach.persons import Persons, declared_domain, quasi_column
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Flags, Words
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.releases.anatomized import GROUP, AnatomizedTables
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.load import Grouped
-from sfumato.releases.manifest import PublishedColumn
+from sfumato.forms.anatomized.release import GROUP, AnatomizedTables
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.load import Grouped
+from sfumato.forms.manifest import PublishedColumn
 
 # Codes on an axis: a missing value, a value no published row can have, and then the values.
 _MISSING, _NOWHERE, _FIRST = 0, 1, 2

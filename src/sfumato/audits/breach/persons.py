@@ -21,10 +21,10 @@ from sfumato.core.schema import Role
 from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.load import Grouped
+from sfumato.forms.manifest import Manifest, PublishedColumn
 from sfumato.io.hints import did_you_mean
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.load import Grouped
-from sfumato.releases.manifest import Manifest, PublishedColumn
 
 
 @dataclass(frozen=True, slots=True, eq=False)

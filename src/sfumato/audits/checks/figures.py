@@ -9,12 +9,12 @@ from typing import Any
 from sfumato.audits.evidence import Evidence
 from sfumato.core.arrays import Counts
 from sfumato.core.schema import Role
-from sfumato.releases.figures import anatomized_figures, generalized_figures, rounded
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import JoinRelease
-from sfumato.releases.load import Release
-from sfumato.releases.perturbed import PerturbedTable, perturbed_figures
-from sfumato.releases.reading import strange_means
+from sfumato.forms.figures import anatomized_figures, generalized_figures, rounded
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.load import Release
+from sfumato.forms.perturbed.release import PerturbedTable, perturbed_figures
+from sfumato.forms.reading import strange_means
 
 _ROUNDING = 1e-8  # the last of nine digits may hang on the order in which a sum was taken
 

@@ -22,15 +22,15 @@ import pyarrow.parquet as pq
 
 from sfumato.audits.checks.comparison import Comparison
 from sfumato.core.arrays import Counts
+from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables
+from sfumato.forms.files import Files, csv_header
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.load import Release
+from sfumato.forms.manifest import FILE, Manifest
+from sfumato.forms.parts import PIECE
 from sfumato.io.types import type_like, type_text
 from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
-from sfumato.releases.anatomized import COUNT, GROUP, AnatomizedTables
-from sfumato.releases.files import Files, csv_header
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import JoinRelease
-from sfumato.releases.load import Release
-from sfumato.releases.manifest import FILE, Manifest
-from sfumato.releases.parts import PIECE
 
 _WITH_COUNTS = (AnatomizedTables.kind, JoinRelease.kind)
 _OURS = f"parquet-cpp-arrow version {pa.cpp_version}"

@@ -17,7 +17,7 @@ from sfumato.core.moments import comparable
 from sfumato.core.schema import Role
 from sfumato.core.spelling import folded, require_one_spelling
 from sfumato.errors import DataError, SfumatoWarning
-from sfumato.releases.manifest import Manifest, PublishedColumn
+from sfumato.forms.manifest import Manifest, PublishedColumn
 
 
 def other_spellings(manifest: Manifest, tables: Sequence[pa.Table]) -> Iterator[str]:

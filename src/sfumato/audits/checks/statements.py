@@ -25,13 +25,13 @@ from sfumato.algorithms.topdown import TopDown
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Role
 from sfumato.errors import SfumatoError
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import COUNT, EMPTY_LIST, JoinRelease
-from sfumato.releases.load import Release
-from sfumato.releases.manifest import Manifest, PublishedColumn, column_types
-from sfumato.releases.permuted import PermutedTable
-from sfumato.releases.perturbed import PerturbedTable
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import COUNT, EMPTY_LIST, JoinRelease
+from sfumato.forms.load import Release
+from sfumato.forms.manifest import Manifest, PublishedColumn, column_types
+from sfumato.forms.permuted.release import PermutedTable
+from sfumato.forms.perturbed.release import PerturbedTable
 
 _ALGORITHMS: Mapping[str, type[Any]] = {
     algorithm.name: algorithm

@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.algorithms.base import Progress, Stages, silent
-from sfumato.answers.joined import UNKNOWN
 from sfumato.audits.evaluation.advice import Advice, advise
 from sfumato.audits.evaluation.default_workload import Workload, default_workload
 from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
@@ -35,11 +34,12 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
+from sfumato.forms.joined.answers import UNKNOWN
+from sfumato.forms.joined.release import SENSITIVE_GROUP, JoinRelease
+from sfumato.forms.load import Release, load
+from sfumato.forms.manifest import Manifest
 from sfumato.io.paths import usable
 from sfumato.queries.asked import questions_of
-from sfumato.releases.joined import SENSITIVE_GROUP, JoinRelease
-from sfumato.releases.load import Release, load
-from sfumato.releases.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

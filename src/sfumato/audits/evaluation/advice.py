@@ -14,10 +14,10 @@ from sfumato.algorithms.join.methods import Direct
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.audits.evaluation.query_errors import QueryErrors
 from sfumato.core.attribute import Kind
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import JoinRelease
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import JoinRelease
 
 if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers.ask import answerer, bound_all
 from sfumato.answers.rows import KeyCounts
+from sfumato.asking.ask import answerer, bound_all
 from sfumato.audits.evaluation.bins import Bin, bins_of, shown
 from sfumato.core.answer import CountAnswers
 from sfumato.core.arrays import Counts, Floats
@@ -25,8 +25,8 @@ from sfumato.core.moments import comparable, python_values
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, QueryRefused
-from sfumato.releases.anatomized import AnatomizedTables
-from sfumato.releases.load import Release
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.load import Release
 
 _BINS = 20
 _RELATION_BINS = 10

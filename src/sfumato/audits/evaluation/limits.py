@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfumato.core.schema import Role
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import JoinRelease
-from sfumato.releases.manifest import Manifest
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.manifest import Manifest
 
 _OF_MODELS = {
     "k-anonymity": "k-anonymity hides which row is a person's, not the sensitive value: if all "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.algorithms.base import Progress
-from sfumato.answers.compare import Comparison, compare
+from sfumato.asking.compare import Comparison, compare
 from sfumato.audits.scales import short
 from sfumato.core.arrays import Flags, Floats
 from sfumato.core.askable import Askable

@@ -7,8 +7,8 @@ The attacker knows a person's quasi-identifiers and reads the published tables.
 likely the person's, so that one is picked with chance 1 / lines <= 1/k.
 
 *Presence*: is the person in the microdata? Box b has n_b lines and holds e_b rows of the microdata,
-as far as one can expect: e_b = 1 + (M - B) (n_b - 1) / (N - B) under Refinement (answers/
-joined_stock.py: its sensitive group has M rows in B boxes of N lines), so that the lines of a group
+as far as one can expect: e_b = 1 + (M - B) (n_b - 1) / (N - B) under Refinement (forms/
+joined/stock.py: its sensitive group has M rows in B boxes of N lines), so that the lines of a group
 are microdata with a chance of M / N on average. Under Direct only 1 <= e_b <= n_b is known.
 
 - Nobody else known: the person is behind one of the lines that cover the values, each as likely as
@@ -34,7 +34,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sfumato.answers.joined_stock import Stock
 from sfumato.audits.breach.known_values import require_alike
 from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons
@@ -45,11 +44,12 @@ from sfumato.core.arrays import Counts, Floats
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.forms.compact import number_lines
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.joined.stock import Stock
 from sfumato.io.tables import Source, read_table
 from sfumato.models.anonymity import KJoinAnonymity
-from sfumato.releases.compact import number_lines
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.joined import JoinRelease
 
 __all__ = ["JoinRisk", "edge_attack", "join_risk"]
 

@@ -34,9 +34,9 @@ from sfumato.audits.breach.persons import Persons, declared_domain
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.attribute import as_floats
 from sfumato.core.schema import Role
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.manifest import Manifest, PublishedColumn
 from sfumato.models.anonymity import KJoinAnonymity
-from sfumato.releases.generalized import GeneralizedTable
-from sfumato.releases.manifest import Manifest, PublishedColumn
 
 _GAP = 1e-12  # of the domain: less may vanish when trimming computes with rounded numbers
 _MOST_AXES = 256  # a face's number has room for no more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.answers.compare import Comparison
+from sfumato.asking.compare import Comparison
 from sfumato.audits.evaluation.query_errors import Band, Example, QueryErrors
 from sfumato.audits.report import charts
 from sfumato.audits.report.text import figure, number, part, percent, plural, safe, table

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.audits.report import charts
 from sfumato.audits.report.text import figure, number, part, percent, safe, table
-from sfumato.releases.manifest import Manifest
+from sfumato.forms.manifest import Manifest
 
 _COLUMNS = 20
 

@@ -17,7 +17,7 @@ from sfumato.audits.report.text import (
     table,
 )
 from sfumato.core.schema import Role
-from sfumato.releases.anatomized import AnatomizedTables
+from sfumato.forms.anatomized.release import AnatomizedTables
 
 if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 
 from sfumato.errors import OutputExists, ReleaseError
+from sfumato.forms.manifest import FILE
 from sfumato.io.paths import usable
-from sfumato.releases.manifest import FILE
 
 MARK = '<meta name="generator" content="sfumato evaluate">'
 _HEAD = 2000  # the mark stands within so many letters

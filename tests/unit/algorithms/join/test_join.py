@@ -20,8 +20,8 @@ from sfumato.core.joined import Joined
 from sfumato.core.partition import LEFT_OUT, Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible, ParameterError
+from sfumato.forms.columns import side_for
 from sfumato.models.requirements import requirements
-from sfumato.releases.columns import side_for
 from tests.support.joins import joined_tables
 
 Method: TypeAlias = type[sf.Direct] | type[sf.Refinement]

@@ -1,0 +1,151 @@
+"""Questions in, answers out: the way from text to a Result, for every kind of source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.answers.aggregates import aggregated, result_type
+from sfumato.answers.answerer import Answerer
+from sfumato.answers.group_bounds import Counted
+from sfumato.answers.grouped import GroupedTables
+from sfumato.answers.groups import groups_of
+from sfumato.answers.packing import Where
+from sfumato.core.answer import Answer, CountAnswers, Result
+from sfumato.core.askable import Askable
+from sfumato.core.microdata import Microdata
+from sfumato.core.query import COUNT, Aggregate, Query
+from sfumato.errors import QueryRefused
+from sfumato.forms.anatomized.answers import grouped_tables
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.generalized.answers import Boxed
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.answers import Joined
+from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.permuted.release import PermutedTable
+from sfumato.forms.perturbed.answers import Perturbed
+from sfumato.forms.perturbed.release import PerturbedTable
+from sfumato.queries.asked import condition_of, question_of, questions_of
+from sfumato.queries.binding import NOT_MISSING, BoundQuery, bind
+
+# One line per kind of source: how it is prepared for questions.
+_KINDS: dict[type[Askable], Callable[[Any], Answerer]] = {
+    Microdata: GroupedTables.of_microdata,
+    AnatomizedTables: grouped_tables,
+    GeneralizedTable: Boxed.of_release,
+    PermutedTable: lambda release: grouped_tables(release.as_anatomized()),
+    PerturbedTable: Perturbed.of_release,
+    JoinRelease: Joined.of_release,
+}
+_prepared: WeakKeyDictionary[Askable, Answerer] = WeakKeyDictionary()
+
+
+def answerer(source: Askable) -> Answerer:
+    """A release, or, for its owner, a table, prepared for questions when the first one comes."""
+    if source not in _prepared:
+        if type(source) not in _KINDS:
+            raise TypeError(f"a {type(source).__name__} cannot be asked")
+        _prepared[source] = _KINDS[type(source)](source)
+    return _prepared[source]
+
+
+def count(source: Askable, where: str | Query) -> Answer:
+    """How many rows satisfy a condition."""
+    query = condition_of(where)
+    if query.by or query.select != (COUNT,):
+        raise QueryRefused("count answers how many rows; use query for the rest", clause="SELECT")
+    asked = answerer(source)
+    return _counted(asked, bind(query, asked.catalog).where)
+
+
+def counts(source: Askable, queries: Iterable[str | Query]) -> CountAnswers:
+    """The counts of many queries."""
+    asked = answerer(source)
+    found = [asked.find(bound.where).counted() for bound in bound_all(asked, queries)]
+    estimate, lo, hi = np.array(found, np.float64).reshape(-1, 3).T
+    return CountAnswers(estimate, lo.astype(np.int64), hi.astype(np.int64))
+
+
+def bound_all(asked: Answerer, queries: Iterable[str | Query]) -> Iterator[BoundQuery]:
+    """Queries, as texts or objects, joined with the columns they are about."""
+    for query in questions_of(queries):
+        yield bind(query, asked.catalog)
+
+
+def answer(source: Askable, query: str | Query) -> Result:
+    """Answer a whole query."""
+    asked = answerer(source)
+    question = question_of(query)
+    bound = bind(question, asked.catalog)
+    with _placing(question):
+        groups = groups_of(asked, bound)
+        answers = tuple(
+            tuple(
+                _answer(asked, group.where, aggregate, group.counted) for aggregate in bound.select
+            )
+            for group in groups
+        )
+    return Result(
+        by=bound.by,
+        names=tuple(aggregate.name for aggregate in bound.select),
+        keys=tuple(_shown_key(asked, bound.by, group.key) for group in groups),
+        answers=answers,
+        types=_types(asked, bound, answers),
+    )
+
+
+def _shown_key(asked: Answerer, by: Sequence[str], key: Sequence[Any]) -> tuple[Any, ...]:
+    columns = asked.catalog.columns
+    return tuple(columns[name].shown(value) for name, value in zip(by, key, strict=True))
+
+
+@contextmanager
+def _placing(query: Query) -> Iterator[None]:
+    """Refusals that come while answering do not know where in its text a query names a column."""
+    try:
+        yield
+    except QueryRefused as refusal:
+        places = {name.lower(): position for name, position in query.places.items()}
+        if refusal.position is not None or not places:
+            raise
+        position = places.get(refusal.clause.lower(), max(places.values()))
+        raise QueryRefused(refusal.reason, clause=refusal.clause, position=position) from None
+
+
+def _answer(asked: Answerer, where: Where, aggregate: Aggregate, counted: Counted | None) -> Answer:
+    if aggregate.attribute is None:
+        return _counted(asked, where, counted)
+    name = aggregate.attribute
+    known = BoundQuery(where, (), ()).narrowed(name, NOT_MISSING).where
+    if aggregate.function == "count":
+        return _counted(asked, known)
+    choices = asked.choices(known, name, aggregate.function)
+    return aggregated(aggregate.function, choices, asked.catalog.columns[name].type)
+
+
+def _counted(asked: Answerer, where: Where, known: Counted | None = None) -> Answer:
+    """The answer of a count, which may be known already."""
+    found = known or asked.find(where).counted()
+    if isinstance(asked, Perturbed) and found.lo < found.hi:
+        return Answer(*found, likely=asked.likely(where))
+    return Answer(*found)
+
+
+def _types(
+    asked: Answerer, query: BoundQuery, answers: Sequence[Sequence[Answer]]
+) -> tuple[pa.DataType, ...]:
+    columns = asked.catalog.columns
+    kinds = [columns[name].type for name in query.by]
+    for place, aggregate in enumerate(query.select):
+        ends = [end for line in answers for end in (line[place].lo, line[place].hi)]
+        if all(end is None or isinstance(end, int) for end in ends):
+            kinds.append(pa.int64())
+        else:
+            kind = None if aggregate.attribute is None else columns[aggregate.attribute].type
+            kinds.append(result_type(aggregate.function, kind))
+    return tuple(kinds)

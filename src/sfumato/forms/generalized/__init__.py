@@ -1,0 +1,1 @@
+"""The generalized form: every row shows the box of its group."""

@@ -1,0 +1,54 @@
+"""Rows alike on every quasi-identifying column are a group, whoever made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.core.arrays import Counts
+from sfumato.core.histograms import Histograms
+from sfumato.forms.evidence import codes_of, of_rows, other_columns, other_rows
+from sfumato.forms.evidence import sensitive_column as sensitive
+from sfumato.forms.generalized.release import GeneralizedTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Generalized:
+    """The boxes of a generalized table."""
+
+    release: GeneralizedTable
+
+    @property
+    def rows(self) -> int:
+        """Published rows."""
+        return len(self.release.group_of_row)
+
+    @property
+    def sizes(self) -> Counts:
+        """Rows of each box."""
+        return np.bincount(self.release.group_of_row)
+
+    def flaws(self) -> Iterator[str]:
+        """Columns and rows that are not as stated."""
+        manifest, release = self.release.manifest, self.release
+        stated = [name for column in manifest.columns for name in column.columns]
+        found = [*release.groups.column_names, *release.rows.column_names]
+        yield from other_columns(found, stated, "the table")
+        yield from other_rows(self.rows, manifest)
+        if np.count_nonzero(np.diff(release.group_of_row)) + 1 > release.groups.num_rows:
+            yield "rows of a group do not stand together, so their order may tell something"
+
+    def histograms(self, on: str) -> Histograms:
+        """Values stand in the rows as they are."""
+        column = sensitive(self.release.manifest, on)
+        attribute, codes = codes_of(column, self.release.rows.column(on))
+        groups = self.release.group_of_row
+        return Histograms.of_groups(attribute, codes, groups, self.release.groups.num_rows)
+
+    def name(self, group: int) -> str:
+        """By its size and its box."""
+        line = self.release.groups.slice(group, 1).to_pylist()[0]
+        cells = ", ".join(f"{name}={value}" for name, value in line.items())
+        return f"the {of_rows(int(self.sizes[group]))} with {cells}"

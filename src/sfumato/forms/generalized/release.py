@@ -1,0 +1,251 @@
+"""The generalized release: every row shows the box of its group instead of its own values.
+
+Identifiers are gone, sensitive and insensitive values stand as they are, groups follow each other
+in random order and rows are shuffled inside their group, so the order tells nothing about the
+input. Groups have no number: rows of one group are alike on every quasi-identifying column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from sfumato.core.arrays import Codes
+from sfumato.core.askable import Askable
+from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.boxes import Boxes
+from sfumato.core.exact import exact_numbers, means_by_group
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.core.schema import Role
+from sfumato.errors import ParameterError, PromiseBroken, SchemaError
+from sfumato.forms.columns import (
+    Columns,
+    Labels,
+    columns_of,
+    insensitive_columns,
+    side_for,
+)
+from sfumato.forms.compact import compact, number_lines
+from sfumato.forms.files import FileFormat, Files, Pieces, write_release
+from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.forms.parts import parts_of
+from sfumato.forms.remembering import remembered
+from sfumato.io.writing import printable
+
+STEM = "generalized"
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class GeneralizedTable(Askable):
+    """Published rows, with the manifest that explains them.
+
+    ``groups`` holds the quasi-identifying columns once per group, ``group_of_row`` leads each row
+    to its line there, and ``rows`` holds the other columns; ``table`` puts them together.
+    """
+
+    kind: ClassVar[str] = "generalized"
+    groups: pa.Table
+    group_of_row: Codes
+    rows: pa.Table
+    manifest: Manifest
+
+    @classmethod
+    def read(cls, files: Files) -> GeneralizedTable:
+        """Read the table of a release folder."""
+        manifest = files.manifest
+        pieces = files.pieces(STEM, coded=manifest.quasi_columns)
+        first = next(pieces)
+        found = set(first.column_names)
+        shown = [name for name in manifest.quasi_columns if name in found]
+        groups, group_of_row, rows = compact(
+            chain((first,), pieces), shown, lambda lines: files.typed(STEM, lines)
+        )
+        return cls(groups, group_of_row, rows, manifest)
+
+    @property
+    def table(self) -> pa.Table:
+        """All published columns, one line per person."""
+        return pa.concat_tables(self._pieces())
+
+    @remembered
+    def write(
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        format: FileFormat = "parquet",
+        experiment: bool = False,
+    ) -> Path:
+        """Write a release folder, whole or not at all; see ``write_release``."""
+        # a set is turned into its text once, not in every row
+        shown = replace(self, groups=printable(self.groups)) if format == "csv" else self
+        return write_release(
+            path,
+            {STEM: shown._pieces()},
+            self.manifest,
+            force=force,
+            format=format,
+            experiment=experiment,
+        )
+
+    @property
+    def parts(self) -> list[int]:
+        """The rows of the parts in which the table is written."""
+        return parts_of(self.groups, self.group_of_row)
+
+    def _pieces(self) -> Pieces:
+        low = 0
+        for size in self.parts:
+            yield self._slice(low, size)
+            low += size
+
+    def _slice(self, low: int, length: int) -> pa.Table:
+        lines = pa.array(self.group_of_row[low : low + length])
+        shown = self.groups.take(lines)
+        others = self.rows.slice(low, length)
+        return pa.table(
+            [*shown.columns, *others.columns], names=[*shown.column_names, *others.column_names]
+        )
+
+    @property
+    def tables(self) -> tuple[pa.Table, ...]:
+        """Boxes, once for each group, and all other columns, row by row."""
+        return (self.groups, self.rows)
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Names of its tables' files, without the format."""
+        return (STEM,)
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """What was lost."""
+        return self.manifest.metrics
+
+    def __repr__(self) -> str:
+        """Sizes and promise."""
+        promised = " & ".join(str(part.get("model")) for part in self.manifest.promise)
+        return (
+            f"GeneralizedTable({self.manifest.rows:,} rows in {self.manifest.groups:,} groups, "
+            f"{promised})"
+        )
+
+
+def boxes_of(table: Microdata, partition: Partition, labels: Labels) -> Boxes:
+    """The boxes in which each quasi-identifier is published: the algorithm's, or the tightest."""
+    if partition.boxes is not None:
+        _require_covering(partition.boxes, table, partition)
+        return partition.boxes
+    return Boxes(
+        tuple(
+            side_for(attribute, table.codes[attribute.name], partition, labels)
+            for attribute in table.quasi
+        )
+    )
+
+
+def _require_covering(boxes: Boxes, table: Microdata, partition: Partition) -> None:
+    """A box that a row lies outside of would tell something false."""
+    for side in boxes:
+        name = side.attribute.name
+        covered = side.covers(table.codes[name], partition.groups)
+        if not covered.all():
+            raise PromiseBroken(
+                f"{int((~covered).sum()):,} rows lie outside of their boxes along {name!r}; "
+                "nothing is published (this is a bug in the algorithm)",
+                failures=[name],
+            )
+
+
+def published_groups(
+    table: Microdata,
+    partition: Partition,
+    boxes: Boxes,
+    labels: Labels,
+    means: Sequence[str],
+) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
+    """One line for each group, and the description of its columns."""
+    shown: Columns = {}
+    described: list[PublishedColumn] = []
+    for side in boxes:
+        form, columns = columns_of(side, labels)
+        if side.attribute.name in means:
+            columns[f"{side.attribute.name}_mean"] = _means(table, partition, side.attribute)
+        tight = form == "range" and partition.boxes is None
+        described.append(
+            describe_column(side.attribute, Role.QUASI, form, tuple(columns), tight=tight or None)
+        )
+        _require_unused(columns, shown)
+        shown.update(columns)
+    return pa.table(shown), tuple(described)
+
+
+def merged_alike(lines: pa.Table, partition: Partition) -> tuple[pa.Table, Partition]:
+    """Groups whose lines are alike as one: to everybody outside they are one group, and the order
+    must not tell them apart.
+    """
+    numbers, first = number_lines(lines)
+    if len(first) == partition.n_groups:
+        return lines, partition
+    return lines.take(pa.array(first)), Partition.of(numbers[partition.groups])
+
+
+def published_rows(
+    table: Microdata, partition: Partition, lines: pa.Table, randomness: Randomness
+) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
+    """All that is published beside the boxes, row by row, and its description."""
+    rows = partition.published_order(randomness)
+    shown: Columns = {}
+    described: list[PublishedColumn] = []
+    for attribute in table.sensitive:
+        shown[attribute.name] = attribute.decode(table.codes[attribute.name][rows])
+        described.append(describe_column(attribute, Role.SENSITIVE, "value"))
+    for name, column in insensitive_columns(table, rows).items():
+        shown[name] = column
+        described.append(PublishedColumn(name, Role.INSENSITIVE, "value", (name,)))
+    _require_unused(shown, lines.column_names)
+    return pa.table(shown), tuple(described)
+
+
+def require_means(table: Microdata, means: bool | Sequence[str]) -> tuple[str, ...]:
+    """The attributes whose group means are published, checked."""
+    possible = tuple(attribute.name for attribute in table.quasi if _has_mean(attribute))
+    if isinstance(means, bool):
+        return possible if means else ()
+    for name in means:
+        if name not in possible:
+            raise ParameterError(
+                f"no mean of {name!r}: it is not a quasi-identifier that holds numbers",
+                parameter="means",
+            )
+    return tuple(means)
+
+
+def _has_mean(attribute: Attribute) -> bool:
+    return attribute.kind is Kind.NUMERICAL and not pa.types.is_temporal(attribute.values.type)
+
+
+def _means(table: Microdata, partition: Partition, attribute: Attribute) -> pa.Array:
+    """Mean of the values a group has; null where it has none."""
+    codes, kind = table.codes[attribute.name], attribute.values.type
+    known = codes != attribute.missing_code
+    numbers = exact_numbers(attribute.values)[codes[known]]
+    scale = kind.scale if pa.types.is_decimal(kind) else 0
+    means, counts = means_by_group(numbers, partition.groups[known], partition.n_groups, scale)
+    return pa.array(means, mask=counts == 0)
+
+
+def _require_unused(more: Columns, taken: Collection[str]) -> None:
+    for name in more:
+        if name in taken:
+            raise SchemaError(
+                f"two published columns would be named {name!r}; rename one in the table",
+                column=name,
+            )

@@ -1,0 +1,217 @@
+"""The join release: boxes around people of the microdata and of an external table alike.
+
+Sacharidis, Mouratidis, Papadias: "k-Anonymity in the Presence of External Databases", TKDE 2010.
+The JAT has one line per joined row that was kept, and all lines of a group are equal: nothing in
+them, neither order nor number nor a null, tells which rows are of the microdata. Sensitive values
+stand apart (section 3.2): the SI lists, for each sensitive group, the values of the microdata's
+rows in it; every line of the JAT names the sensitive group that its box lies in. Without sensitive
+columns the SI counts those rows. Releases made by Direct have no SI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.core.arrays import Codes, Counts
+from sfumato.core.askable import Askable
+from sfumato.core.boxes import Boxes
+from sfumato.core.histograms import Histograms
+from sfumato.core.joined import Matching
+from sfumato.core.schema import Role
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.forms.columns import Columns, Labels, columns_of
+from sfumato.forms.compact import compact
+from sfumato.forms.file_names import stems_found, stems_of
+from sfumato.forms.files import FileFormat, Files, Pieces, write_release
+from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
+from sfumato.forms.parts import parts_of
+from sfumato.forms.remembering import remembered
+from sfumato.io.writing import printable
+
+STEM, SI_STEM = "joined", "sensitive_groups"
+SENSITIVE_GROUP, COUNT = "sensitive_group", "count"
+EMPTY_LIST = "the external table is empty: this is plain k-anonymity"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFigures:
+    """What only the owner may see; it is in memory alone, and in no file.
+
+    ``ncp`` and ``discernibility`` count rows of the microdata only (section 3.3 of the paper);
+    ``perimeter`` is the paper's raw NCP, None where a box has no perimeter.
+    """
+
+    matching: Matching
+    ncp: float
+    discernibility: int
+    perimeter: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class JoinRelease(Askable):
+    """The JAT, the SI, and the manifest that explains them.
+
+    ``groups`` holds the columns of the JAT once per group and ``group_of_row`` leads every line
+    there; ``joined`` puts them together. ``sensitive_groups`` is the SI of each sensitive column,
+    or the one of "" without any; it is empty for a release made by Direct. ``files`` are the names
+    that the SIs' files have, if they are not the usual ones.
+    """
+
+    kind: ClassVar[str] = "joined"
+    groups: pa.Table
+    group_of_row: Codes
+    sis: Mapping[str, pa.Table]
+    manifest: Manifest
+    own: OwnFigures | None = field(default=None, repr=False)
+    files: tuple[str, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def read(cls, files: Files) -> JoinRelease:
+        """Read the tables of a release folder."""
+        manifest = files.manifest
+        names = [*manifest.quasi_columns]
+        sensitive = [column.name for column in manifest.of_role(Role.SENSITIVE)]
+        sis: dict[str, pa.Table] = {}
+        stems: tuple[str, ...] = ()
+        if SENSITIVE_GROUP in dict(manifest.types):
+            names.append(SENSITIVE_GROUP)
+            about = sensitive or [""]
+            stems = stems_found(SI_STEM, about, files.has)
+            sis = {name: files.whole(stem) for name, stem in zip(about, stems, strict=True)}
+        pieces = files.pieces(STEM, coded=names)
+        first = next(pieces)
+        found = set(first.column_names)
+        shown = [name for name in names if name in found]
+        if len(shown) < len(found):
+            # a column that is declared nowhere: left in, so that verify sees it
+            shown = first.column_names
+        groups, group_of_row, _ = compact(
+            chain((first,), pieces), shown, lambda lines: files.typed(STEM, lines)
+        )
+        return cls(groups, group_of_row, sis, manifest, files=stems)
+
+    @property
+    def joined(self) -> pa.Table:
+        """The JAT: all lines, those of a group one after another."""
+        return pa.concat_tables(self._pieces())
+
+    @property
+    def parts(self) -> list[int]:
+        """The lines of the parts in which the JAT is written."""
+        return parts_of(self.groups, self.group_of_row)
+
+    def _pieces(self) -> Pieces:
+        low = 0
+        for size in self.parts:
+            yield self.groups.take(pa.array(self.group_of_row[low : low + size]))
+            low += size
+
+    @property
+    def sensitive_groups(self) -> pa.Table:
+        """The SI, where there is one."""
+        if not self.sis:
+            raise ParameterError(
+                "a release made by Direct has no sensitive groups; use Refinement",
+                parameter="sensitive_groups",
+            )
+        if len(self.sis) > 1:
+            raise ParameterError(
+                f"there is one for each of {', '.join(self.sis)}: use .sis",
+                parameter="sensitive_groups",
+            )
+        return next(iter(self.sis.values()))
+
+    @property
+    def tables(self) -> tuple[pa.Table, ...]:
+        """The JAT, once for each group, and the SIs."""
+        return (self.groups, *self.sis.values())
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Names of its tables' files, without the format."""
+        return (STEM, *(self.files or stems_of(SI_STEM, list(self.sis))))
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """What was lost, over all published lines."""
+        return self.manifest.metrics
+
+    @remembered
+    def write(
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        format: FileFormat = "parquet",
+        experiment: bool = False,
+    ) -> Path:
+        """Write a release folder, whole or not at all; see ``write_release``."""
+        # a set is turned into its text once, not in every line
+        shown = replace(self, groups=printable(self.groups)) if format == "csv" else self
+        stems = (STEM, *stems_of(SI_STEM, list(self.sis)))
+        tables = dict(zip(stems, (shown._pieces(), *self.sis.values()), strict=True))
+        return write_release(
+            path, tables, self.manifest, force=force, format=format, experiment=experiment
+        )
+
+    def __repr__(self) -> str:
+        """Sizes and promise."""
+        promised = " & ".join(str(part.get("model")) for part in self.manifest.promise)
+        return (
+            f"JoinRelease({self.manifest.rows:,} rows in {self.manifest.groups:,} groups, "
+            f"{promised})"
+        )
+
+
+def joined_tables(
+    boxes: Boxes, sensitive: Codes | None, labels: Labels
+) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
+    """The columns of the JAT, once per group, and their description."""
+    shown: Columns = {}
+    described: list[PublishedColumn] = []
+    for side in boxes:
+        form, columns = columns_of(side, labels)
+        # not said to be tight: the ends are values of joined rows, maybe of none of the microdata
+        described.append(describe_column(side.attribute, Role.QUASI, form, tuple(columns)))
+        for name in columns:
+            if name in shown or name == SENSITIVE_GROUP:
+                raise SchemaError(
+                    f"two published columns would be named {name!r}; rename one", column=name
+                )
+        shown.update(columns)
+    if sensitive is not None:
+        shown[SENSITIVE_GROUP] = pa.array(sensitive + np.int32(1))
+    return pa.table(shown), tuple(described)
+
+
+def sensitive_tables(
+    sizes: Counts, groups: Mapping[str, Histograms]
+) -> tuple[dict[str, pa.Table], tuple[PublishedColumn, ...]]:
+    """The SI of every sensitive column, by sensitive group, then value; or the groups' sizes."""
+    numbers = np.arange(1, len(sizes) + 1, dtype=np.int32)
+    if not groups:
+        counts = pa.table({SENSITIVE_GROUP: pa.array(numbers), COUNT: pa.array(sizes)})
+        return {"": counts}, ()
+    sis: dict[str, pa.Table] = {}
+    described: list[PublishedColumn] = []
+    for name, seen in groups.items():
+        if name in (SENSITIVE_GROUP, COUNT):
+            raise SchemaError(f"column {name!r} would clash with the SI's; rename it", column=name)
+        attribute = seen.attribute
+        assert attribute is not None
+        sis[name] = pa.table(
+            {
+                SENSITIVE_GROUP: pa.array(seen.groups + np.int32(1)),
+                name: attribute.decode(seen.values),
+                COUNT: pa.array(seen.counts),
+            }
+        )
+        described.append(describe_column(attribute, Role.SENSITIVE, "value"))
+    return sis, tuple(described)

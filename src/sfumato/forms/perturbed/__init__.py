@@ -1,0 +1,1 @@
+"""The perturbed form: exact rows whose sensitive values are replaced by chance."""
