@@ -40,6 +40,23 @@ def siphash(data: Bytes, starts: Counts, key: Words) -> Words:
     return found
 
 
+@kernel
+def siphash_words(numbers: Counts, key: Words) -> Words:
+    """The hash of every number as a string of eight bytes, the lowest first."""
+    found = np.empty(len(numbers), np.uint64)
+    state = np.empty(4, np.uint64)
+    for i in range(len(found)):
+        for part in range(4):
+            state[part] = _START[part] ^ key[part & 1]
+        _absorb(state, np.uint64(numbers[i]))
+        _absorb(state, _8 << _56)
+        state[2] ^= _LAST
+        for _ in range(4):
+            _round(state)
+        found[i] = state[0] ^ state[1] ^ state[2] ^ state[3]
+    return found
+
+
 @inner
 def _word(data: Bytes, low: int, high: int) -> np.uint64:
     """Up to eight bytes, the first one lowest."""

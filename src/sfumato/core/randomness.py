@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato.core.arrays import HalfWords, Words
+from sfumato.core.keyed import KEY_BYTES, Key
 from sfumato.core.seeds import Seed, key_of, number_of, stated_seed
 from sfumato.core.threads import in_threads
 
@@ -31,15 +32,17 @@ class Randomness:
     ``stated_seed`` is what a release has to say of the seed: None if nothing.
     """
 
-    __slots__ = ("_generator", "_key", "_used", "stated_seed")
+    __slots__ = ("_generator", "_key", "_short", "_used", "stated_seed")
 
     def __init__(self, seed: Seed | None = None) -> None:
         self.stated_seed = stated_seed(seed)
         self._generator: np.random.Generator | None = None
         self._key: bytes | None = None
+        self._short: bytes | None = None
         self._used = 0
         if self.stated_seed is not None:
             self._generator = np.random.default_rng(number_of(seed))
+            self._short = str(number_of(seed)).encode()
         elif seed is not None:
             self._key = key_of(seed)
 
@@ -58,6 +61,16 @@ class Randomness:
             # an object of a stranger's may have another repr in every process: its type must do
             bound.update(json.dumps(purpose, default=lambda one: type(one).__name__).encode())
             self._key = bound.digest()
+
+    def key(self, purpose: str) -> Key:
+        """A key for what must not depend on the order in which words are drawn (keyed.py).
+
+        With a seed it is one and the same for a purpose, whatever was drawn before.
+        """
+        master = self._short if self._key is None else self._key
+        if master is None:
+            return Key(os.urandom(KEY_BYTES))
+        return Key(hashlib.shake_256(b"key" + master).digest(KEY_BYTES)).for_(purpose)
 
     def words(self, n: int) -> Words:
         """The next n words, uniform over all 64-bit values."""

@@ -62,6 +62,13 @@ class Rows:
         attribute, codes = _encode(name, column, self.schema)
         return attribute, attribute.decode(codes)
 
+    def changed(self) -> DataError:
+        """What to raise when a second reading finds other rows than the first."""
+        return DataError(
+            f"{self.label} changed while it was read; make a copy that stays as it is",
+            source=self.label,
+        )
+
     def _clean(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         if name in self.schema.insensitive:
             return column

@@ -11,6 +11,7 @@ loses its name at once: whatever ends the process, nothing of it is left.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -63,24 +64,30 @@ class Spill:
         if error is not None:
             self.close()
 
-    def add(self, chunk: pa.Table, blocks: Codes) -> None:
-        """Put every row of a chunk on the shelf of its block, rows of a block in their order."""
+    def add(self, chunk: pa.Table, blocks: Codes | None = None) -> None:
+        """Put every row of a chunk into its block (or all into the only one), in their order."""
         assert self._writer is not None
+        self._chunks += 1
+        if blocks is None:
+            self._writer.write_batch(_one_batch(chunk.combine_chunks()))
+            return
         rows, starts = rows_by_group(blocks, self._n_blocks)
         sorted_rows = chunk.take(pa.array(rows)).combine_chunks()
         for block in range(self._n_blocks):
             low, high = int(starts[block]), int(starts[block + 1])
             self._writer.write_batch(_one_batch(sorted_rows.slice(low, high - low)))
-        self._chunks += 1
 
     def block(self, block: int) -> pa.Table:
         """All rows of a block."""
+        return pa.concat_tables(self.chunks(block))
+
+    def chunks(self, block: int = 0) -> Iterator[pa.Table]:
+        """The rows of a block, as they came."""
         if self._reader is None:
             self._file = pa.OSFile(str(self._path))
             self._reader = pyarrow.ipc.open_file(self._file, options=_READ)
-        numbers = range(block, self._chunks * self._n_blocks, self._n_blocks)
-        batches = [self._reader.get_batch(number) for number in numbers]
-        return pa.Table.from_batches(batches, self._fields)
+        for number in range(block, self._chunks * self._n_blocks, self._n_blocks):
+            yield pa.Table.from_batches([self._reader.get_batch(number)])
 
     def close(self) -> None:
         """Let go of the file, so that it can be removed on systems that keep open ones."""

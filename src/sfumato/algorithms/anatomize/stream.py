@@ -43,7 +43,6 @@ from sfumato.algorithms.anatomize.stream_kernel import next_groups, spread
 from sfumato.algorithms.anatomize.value_counts import (
     WORK_BYTES,
     ValueCounts,
-    codes_of,
     count_sensitive_values,
 )
 from sfumato.algorithms.base import Stages, silent
@@ -57,6 +56,7 @@ from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.spelling import require_one_spelling
+from sfumato.engines.coded import codes_of
 from sfumato.engines.memory import available_memory
 from sfumato.engines.rows import Rows, checksum, open_rows, stored_size
 from sfumato.engines.spill import Spill
@@ -261,7 +261,7 @@ def _shelve(
             spill.add(pa.table([*columns, pa.array(codes)], schema=fields), blocks)
             done += len(codes)
     if done != counted.rows:
-        raise _changed(rows)
+        raise rows.changed()
     return spill
 
 
@@ -280,16 +280,9 @@ def _chunks(tables: Iterator[pa.Table], chunk_bytes: int) -> Iterator[pa.Table]:
 
 
 def _require_places(rows: Rows, codes: Codes, trees: Counts) -> None:
-    counts = np.bincount(codes, minlength=len(trees))
-    if len(counts) > len(trees) or np.any(counts > trees[:, 1]):
-        raise _changed(rows)
-
-
-def _changed(rows: Rows) -> DataError:
-    return DataError(
-        f"{rows.label} changed while it was read; make a copy that stays as it is",
-        source=rows.label,
-    )
+    known = codes.min(initial=0) >= 0
+    if not known or np.any(np.bincount(codes, minlength=len(trees)) > trees[:, 1]):
+        raise rows.changed()
 
 
 def _deal_block(

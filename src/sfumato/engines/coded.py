@@ -1,0 +1,98 @@
+"""Coded parts: rows as codes, each with its number in the table.
+
+Codes of all quasi-identifiers stand side by side in one column of short lists, and so do those of
+the sensitive attributes: a part is then read and moved as two matrices. Insensitive columns stay as
+they are, under names of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.arrays import Codes, Counts
+from sfumato.core.attribute import Attribute
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Schema
+
+ROW, QUASI, SENSITIVE, OTHER = "row", "quasi", "sensitive", "other"
+_CLOSE = 2**16  # integers within such a range are looked up, not hashed
+
+
+def coded(
+    part: pa.Table, quasi: Sequence[Attribute], sensitive: Sequence[Attribute], other: Sequence[str]
+) -> pa.Table:
+    """A part with its numbers (in column ROW) as codes."""
+    columns = [part.column(ROW), _matrix(part, quasi), _matrix(part, sensitive)]
+    names = [ROW, QUASI, SENSITIVE, *(f"{OTHER}{i}" for i in range(len(other)))]
+    return pa.table([*columns, *(part.column(name) for name in other)], names=names)
+
+
+def row_numbers(part: pa.Table) -> Counts:
+    """Where each row stands in the table."""
+    numbers: Counts = part.column(ROW).to_numpy()
+    return numbers
+
+
+def quasi_codes(part: pa.Table) -> Codes:
+    """Codes of the quasi-identifiers, one row per person."""
+    return _codes(part, QUASI)
+
+
+def sensitive_codes(part: pa.Table) -> Codes:
+    """Codes of the sensitive attributes, one row per person."""
+    return _codes(part, SENSITIVE)
+
+
+def microdata(part: pa.Table, schema: Schema, attributes: Mapping[str, Attribute]) -> Microdata:
+    """The rows of a coded part as a table, with the domains of the whole table."""
+    pairs = ((schema.quasi, quasi_codes(part)), (schema.sensitive, sensitive_codes(part)))
+    codes = {
+        name: np.ascontiguousarray(matrix[:, j])
+        for names, matrix in pairs
+        for j, name in enumerate(names)
+    }
+    others = part.select([name for name in part.column_names if name.startswith(OTHER)])
+    return Microdata(
+        schema, part.num_rows, attributes, codes, others.rename_columns(list(schema.insensitive))
+    )
+
+
+def codes_of(attribute: Attribute, column: pa.ChunkedArray | pa.Array) -> Codes:
+    """The codes of values; -1 where one is not in the domain, as in a file that has changed."""
+    values = attribute.values
+    if pa.types.is_integer(values.type) and len(values) and not column.null_count:
+        domain, numbers = values.to_numpy(), column.to_numpy()
+        low, high = domain.min(), domain.max()
+        near = len(numbers) > 0 and low <= numbers.min() and numbers.max() <= high
+        if near and int(high) - int(low) < _CLOSE:
+            unsigned = (
+                f"u{domain.dtype.itemsize}"  # in the narrowest types a difference may not fit
+            )
+            lookup = np.full(int(high) - int(low) + 1, -1, np.int32)
+            lookup[(domain - low).view(unsigned)] = np.arange(len(domain), dtype=np.int32)
+            found: Codes = lookup[(numbers - low).view(unsigned)]
+            return found
+    places = pc.index_in(column, value_set=values).fill_null(-1)
+    codes: Codes = places.to_numpy().astype(np.int32)
+    if attribute.has_missing:
+        codes[pc.is_null(column).to_numpy(zero_copy_only=False)] = attribute.missing_code
+    return codes
+
+
+def _matrix(part: pa.Table, attributes: Sequence[Attribute]) -> pa.Array:
+    largest = max((attribute.size for attribute in attributes), default=0)
+    narrow = np.int16 if largest <= np.iinfo(np.int16).max else np.int32
+    codes = np.empty((part.num_rows, len(attributes)), narrow)
+    for j, attribute in enumerate(attributes):
+        codes[:, j] = codes_of(attribute, part.column(attribute.name))
+    return pa.FixedSizeListArray.from_arrays(pa.array(codes.ravel()), len(attributes))
+
+
+def _codes(part: pa.Table, name: str) -> Codes:
+    lists = part.column(name).combine_chunks()
+    flat = lists.flatten().to_numpy() if len(lists) else np.zeros(0, np.int32)
+    return flat.reshape(len(lists), lists.type.list_size).astype(np.int32)

@@ -1,0 +1,110 @@
+"""The first pass over rows beyond memory: the values of every column, and how often each occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.core.arrays import Counts
+from sfumato.core.attribute import Attribute
+from sfumato.core.microdata import Microdata
+from sfumato.engines.base import Engine
+from sfumato.engines.coded import ROW, coded, codes_of
+from sfumato.engines.rows import Rows
+from sfumato.engines.stream import Scratch, StreamEngine
+from sfumato.engines.tally import Tally
+from sfumato.errors import DataError
+
+PART_ROWS = 2**18
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What is known of a table after the first pass; ``counts`` are by code."""
+
+    rows: Rows
+    n_rows: int
+    attributes: Mapping[str, Attribute]
+    counts: Mapping[str, Counts]
+
+    def encoded(self, engine: Engine) -> Engine:
+        """Parts of codes, kept; the second and last time that the source is read."""
+        schema = self.rows.schema
+        return engine.keep(
+            coded,
+            [self.attributes[name] for name in schema.quasi],
+            [self.attributes[name] for name in schema.sensitive],
+            schema.insensitive,
+        )
+
+    def domain(self) -> Microdata:
+        """A table without rows, which has the domains of this one."""
+        schema = self.rows.schema
+        codes = {name: np.zeros(0, np.int32) for name in self.attributes}
+        others = self.rows.fields(schema.insensitive).empty_table()
+        return Microdata(schema, 0, self.attributes, codes, others)
+
+
+def open_engine(rows: Rows, scratch: Scratch) -> StreamEngine:
+    """The rows of a source in parts, numbered."""
+    schema = rows.schema
+    columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
+    return StreamEngine(partial(_numbered, rows, columns), scratch)
+
+
+def count_values(engine: Engine, rows: Rows) -> Counted:
+    """The first pass."""
+    names = [*rows.schema.quasi, *rows.schema.sensitive]
+    tallies = engine.reduce(_tally, _merged, names)
+    attributes, counts = {}, {}
+    for name in names:
+        values, found = tallies[name].result()
+        attribute, _ = rows.encoded(name, pa.chunked_array([values]))
+        counts[name] = np.zeros(attribute.size, np.int64)
+        counts[name][codes_of(attribute, values)] = found
+        attributes[name] = attribute
+    n_rows = int(counts[names[0]].sum())
+    if not n_rows:
+        raise DataError(
+            f"{rows.label} has columns but no rows; there is nothing to publish", source=rows.label
+        )
+    return Counted(rows, n_rows, attributes, counts)
+
+
+def _tally(part: pa.Table, names: Sequence[str]) -> dict[str, Tally]:
+    tallies = {name: Tally(part.schema.field(name).type) for name in names}
+    for name, tally in tallies.items():
+        tally.add(part.column(name))
+    return tallies
+
+
+def _merged(one: dict[str, Tally], other: dict[str, Tally]) -> dict[str, Tally]:
+    for name, tally in one.items():
+        tally.merge(other[name])
+    return one
+
+
+def _numbered(rows: Rows, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Parts of one size, each row with its number."""
+    first = 0
+    for part in _parts(rows.scan(columns)):
+        numbers = pa.array(np.arange(first, first + part.num_rows))
+        first += part.num_rows
+        yield part.append_column(ROW, numbers)
+
+
+def _parts(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    held: list[pa.Table] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.num_rows
+        if size >= PART_ROWS:
+            yield pa.concat_tables(held).combine_chunks()
+            held, size = [], 0
+    if held:
+        yield pa.concat_tables(held).combine_chunks()
