@@ -27,6 +27,7 @@ from sfumato.algorithms.recoding.levels import LevelJudge
 from sfumato.algorithms.recoding.subtree import Sibling, Subtree
 from sfumato.core.randomness import Randomness
 from sfumato.core.taxonomy_builders import interval_taxonomy
+from sfumato.models.bound import Bound
 from sfumato.models.requirements import Requirement, requirements
 
 LIMITS = {0.0: 0.5, 0.05: 2.0}  # seconds, by the share of rows that may be left out
@@ -62,7 +63,7 @@ def _optimal(
 def _best_of_all(data: sf.Microdata, needs: tuple[Requirement, ...], suppress: float) -> float:
     exact, _ = FrequencySet.of(data, needs)
     ladders = [levels_of(attribute) for attribute in data.quasi]
-    judge = LevelJudge(ladders, exact, Judge.of(data, needs, suppress, "ncp"))
+    judge = LevelJudge(ladders, exact, Judge.of(Bound.of(needs, data), suppress, "ncp"))
     verdicts = map(judge.verdict, itertools.product(*(range(top + 1) for top in judge.top)))
     return min(verdict.cost for verdict in verdicts if verdict.allowed)
 

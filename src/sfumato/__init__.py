@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         reconstruction_error,
     )
     from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
+    from sfumato.models.bound import require_feasible
     from sfumato.models.closeness import TCloseness
     from sfumato.models.diversity import (
         DistinctLDiversity,
@@ -82,7 +83,6 @@ if TYPE_CHECKING:
         LDiversity,
         RecursiveLDiversity,
     )
-    from sfumato.models.requirements import require_feasible
     from sfumato.queries.workload_files import read_workload, write_workload
     from sfumato.queries.workloads import anatomy_workload, dynamic_workload, range_workload
     from sfumato.statdb.database import StatDB
@@ -139,7 +139,7 @@ _HOMES = {
     ),
     "models.anonymity": ("KAnonymity", "KJoinAnonymity"),
     "models.closeness": ("TCloseness",),
-    "models.requirements": ("require_feasible",),
+    "models.bound": ("require_feasible",),
     "models.diversity": (
         "DistinctLDiversity",
         "EntropyLDiversity",

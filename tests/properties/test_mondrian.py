@@ -16,8 +16,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.base import AllOf, BuiltIn
-from sfumato.models.requirements import compile_rules
-from tests.support.models import SETTINGS, InPython, needs_of
+from sfumato.models.bound import compile_rules
+from tests.support.models import SETTINGS, InPython, bound_of, needs_of
 from tests.support.oracles import passes_naively
 from tests.support.strategies import tables, workloads
 from tests.support.tables import groups_of, microdata
@@ -37,8 +37,8 @@ def divide(table: Microdata, model: Any, algorithm: Mondrian, seed: int = 0) -> 
 def assert_twins_agree(table: Microdata, models: list[BuiltIn], algorithm: Mondrian) -> None:
     built_in = AllOf(tuple(models))
     in_python = AllOf(tuple(InPython(model) for model in models))
-    assert compile_rules(needs_of(built_in, table), table) is not None
-    assert compile_rules(needs_of(in_python, table), table) is None
+    assert compile_rules(bound_of(built_in, table)) is not None
+    assert compile_rules(bound_of(in_python, table)) is None
     compiled = divide(table, built_in, algorithm)
     plain = divide(table, in_python, algorithm)
     if compiled is None or plain is None:

@@ -31,8 +31,8 @@ from sfumato.models.diversity import (
     LDiversity,
     RecursiveLDiversity,
 )
-from sfumato.models.requirements import Requirement, passing
-from tests.support.models import NobodyAlone, needs_of
+from sfumato.models.requirements import Requirement
+from tests.support.models import NobodyAlone, needs_of, passing
 from tests.support.oracles import ancestors, height, lowest_common_ancestor
 from tests.support.strategies import nested_trees
 from tests.support.tables import microdata

@@ -20,7 +20,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.base import AllOf, BuiltIn
-from sfumato.models.requirements import compile_rules, require_feasible
+from sfumato.models.bound import compile_rules, require_feasible
 from tests.support.models import SETTINGS, InPython, NobodyAlone, needs_of
 from tests.support.oracles import passes_naively
 from tests.support.strategies import tables
@@ -72,10 +72,10 @@ def test_compiled_and_plain_merge_alike(table: Microdata, models: list[BuiltIn],
     """From single points, and by all rules: the plain loop knows nothing of the fewest rows."""
     needs = needs_of(AllOf(tuple(models)), table)
     try:
-        require_feasible(needs, table)
+        bound = require_feasible(needs, table)
     except Infeasible:
         return
-    rules = compile_rules(needs, table)
+    rules = compile_rules(bound)
     assert rules is not None
     points = Points.distinct(table, rules.offsets)
     order = Randomness(seed).permutation(len(points.weights)).astype(np.int32)
@@ -84,7 +84,7 @@ def test_compiled_and_plain_merge_alike(table: Microdata, models: list[BuiltIn],
         arrays, sets = cloud_of(table, points, order.copy()), sets_of(table)
         index = split_cloud(arrays, sets, 1, 3)
         if plain:
-            merge_all_plain(points, arrays, sets, index, table, needs)
+            merge_all_plain(points, arrays, sets, index, bound)
         else:
             goal = goal_of(rules, table.n_rows)
             merge(arrays, sets, goal._replace(least=1, sensitive=True), index)

@@ -8,8 +8,10 @@ import numpy as np
 from sfumato.core.arrays import Flags
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import BuiltIn
+from sfumato.models.bound import Bound
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import (
     DistinctLDiversity,
@@ -77,3 +79,11 @@ class NobodyAlone:
 
 def needs_of(model: Any, table: Microdata) -> tuple[Requirement, ...]:
     return requirements(model, table.schema)
+
+
+def bound_of(model: Any, table: Microdata) -> Bound:
+    return Bound.of(needs_of(model, table), table)
+
+
+def passing(needs: tuple[Requirement, ...], table: Microdata, partition: Partition) -> Flags:
+    return Bound.of(needs, table).passing(partition)

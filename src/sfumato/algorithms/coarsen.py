@@ -15,7 +15,6 @@ Merging hides distances between values without an order; there, closeness is jud
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,70 +22,48 @@ import pyarrow as pa
 from sfumato.core.arrays import Counts
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.microdata import Microdata
-from sfumato.core.partition import Partition
-from sfumato.models.closeness import TCloseness
-from sfumato.models.diversity import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    LDiversity,
-    RecursiveLDiversity,
-)
-from sfumato.models.requirements import Requirement, passing
+from sfumato.models.base import BuiltIn, Model, has
+from sfumato.models.bound import Bound
 
 MANY = 1024  # values; in a group of ten, two rare ones meet in one class once in twenty
-_DIVERSITY = (LDiversity, DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
 
 
-class Coarse(NamedTuple):
-    """A table with merged values; who satisfies ``needs`` on it satisfies the real ones."""
+def coarsened(bound: Bound) -> Bound:
+    """The table with values of large sensitive domains merged, where that is safe.
 
-    table: Microdata
-    needs: tuple[Requirement, ...]
-
-
-def coarsened(table: Microdata, needs: tuple[Requirement, ...]) -> Coarse:
-    """The table with values of large sensitive domains merged, where that is safe."""
-    coarse = Coarse(table, needs)
-    for name in table.schema.sensitive:
-        if table.attributes[name].size > MANY:
+    Who satisfies the result satisfies the real requirements.
+    """
+    coarse = bound
+    for name in dict.fromkeys(need.attribute for need in bound.needs):
+        if name is not None and bound.table.attributes[name].size > MANY:
             coarse = _merged(coarse, name)
-    everyone = Partition.of(np.zeros(table.n_rows, np.int32))
     # so many values may have been asked for that merged ones are too few
-    kept = passing(coarse.needs, coarse.table, everyone).all()
-    return coarse if kept else Coarse(table, needs)
+    return coarse if coarse.feasible else bound
 
 
-def _merged(coarse: Coarse, name: str) -> Coarse:
-    table, needs = coarse
-    about = [need for need in needs if need.attribute == name]
-    counts = np.bincount(table.codes[name], minlength=table.attributes[name].size)
-    if all(isinstance(need.model, _DIVERSITY) for need in about):
-        return Coarse(_with_classes(table, name, _rare_together(counts), ordered=False), needs)
+def _merged(bound: Bound, name: str) -> Bound:
+    table, needs = bound.table, bound.needs
+    about = [at for at, need in enumerate(needs) if need.attribute == name]
+    counts = bound.everyone[about[0]].whole
+    if all(has(needs[at].model, "values_safe") for at in about):
+        return Bound.of(needs, _with_classes(table, name, _rare_together(counts), ordered=False))
     n_values = int(np.count_nonzero(counts))
     width = -(-n_values // MANY)
     slack = 2 * width / max(1, n_values - 1)
-    if not all(_allows(need, table.attributes[name], slack) for need in about):
-        return coarse
+    stricter = list(needs)
+    for at in about:
+        model = _on_neighbours(needs[at].model, table.attributes[name], slack)
+        if model is None:
+            return bound
+        stricter[at] = replace(needs[at], model=model)
     classes = np.maximum(0, np.cumsum(counts > 0) - 1) // width
-    return Coarse(
-        _with_classes(table, name, classes, ordered=True),
-        tuple(_stricter(need, slack) if need.attribute == name else need for need in needs),
-    )
+    return Bound.of(tuple(stricter), _with_classes(table, name, classes, ordered=True))
 
 
-def _allows(need: Requirement, attribute: Attribute, slack: float) -> bool:
-    """Whether a requirement can be judged on neighbours that are merged."""
-    model = need.model
-    if isinstance(model, TCloseness):
-        return model.distance_of(attribute) == "ordered" and model.t > slack
-    return isinstance(model, _DIVERSITY)
-
-
-def _stricter(need: Requirement, slack: float) -> Requirement:
-    model = need.model
-    if isinstance(model, TCloseness):
-        model = replace(model, t=model.t - slack, distance="ordered")
-    return replace(need, model=model)
+def _on_neighbours(model: Model, attribute: Attribute, slack: float) -> Model | None:
+    if isinstance(model, BuiltIn):
+        return model.on_neighbours(attribute, slack)
+    return model if has(model, "values_safe") else None
 
 
 def _rare_together(counts: Counts) -> Counts:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sfumato.core.arrays import Floats
 from sfumato.models._rules import SIZE
-from sfumato.models.requirements import CompiledRules
+from sfumato.models.bound import CompiledRules
 
 
 class Goal(NamedTuple):

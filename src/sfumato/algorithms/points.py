@@ -14,6 +14,8 @@ from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.models.bound import Bound
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +50,24 @@ class Points:
         starts, values, counts = _sensitive(table, point_of_row, table.n_rows, offsets)
         weights = np.ones(table.n_rows, np.int64)
         return cls(table.quasi_codes()[order], weights, point_of_row, starts, values, counts)
+
+
+class PointJudge:
+    """Asks the models about groups that are given as points."""
+
+    def __init__(self, points: Points, bound: Bound) -> None:
+        """Bind the requirements to the points that are asked about."""
+        self._bound = bound
+        order = np.argsort(points.point_of_row, kind="stable")
+        self._rows = np.split(order, np.cumsum(points.weights)[:-1])
+
+    def pass_all(self, *groups: Codes) -> bool:
+        """Whether all of these groups are safe; one without points is not."""
+        if not all(map(len, groups)):
+            return False
+        rows = [np.concatenate([self._rows[point] for point in group]) for group in groups]
+        numbers = np.repeat(np.arange(len(groups), dtype=np.int32), [len(one) for one in rows])
+        return bool(self._bound.passing(Partition.of(numbers), np.concatenate(rows)).all())
 
 
 def _sensitive(

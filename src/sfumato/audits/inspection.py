@@ -216,9 +216,7 @@ def _numbers_people(name: str) -> bool:
 
 
 def _sensitive(table: Microdata, name: str) -> SensitiveProfile:
-    attribute = table.attributes[name]
-    everyone = np.zeros(table.n_rows, np.int32)
-    whole = Histograms.of_groups(attribute, table.codes[name], everyone, 1)
+    whole = Histograms.of_everyone(table.attributes[name], table.codes[name])
     most = int(whole.largest[0])
     distinct = int(whole.distinct[0])
     return SensitiveProfile(

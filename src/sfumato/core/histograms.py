@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,11 +44,16 @@ class Histograms:
         """Count the codes of an attribute inside each group."""
         whole = np.bincount(codes, minlength=attribute.size)
         if n_groups == 1:
-            return cls._of_everyone(attribute, whole)
+            return cls._of_whole(attribute, whole)
         sizes = np.bincount(groups, minlength=n_groups)
         starts = np.append(0, np.cumsum(sizes))
         first, values, counts = count_values(codes.astype(np.int32), groups, starts, attribute.size)
         return cls(attribute, first, values[: first[-1]], counts[: first[-1]], whole)
+
+    @classmethod
+    def of_everyone(cls, attribute: Attribute, codes: Ints) -> Histograms:
+        """Count the codes of an attribute in one group of all rows."""
+        return cls._of_whole(attribute, np.bincount(codes, minlength=attribute.size))
 
     @classmethod
     def of_matrix(cls, attribute: Attribute, matrix: Counts, whole: Counts) -> Histograms:
@@ -102,12 +107,16 @@ class Histograms:
         """Sum of one number per entry over each group."""
         return np.add.reduceat(entries, self.starts[:-1])
 
+    def one_group(self, counts: Counts) -> Histograms:
+        """One group in which each value occurs so often, of the same table."""
+        return replace(self._of_whole(self.attribute, counts), whole=self.whole)
+
     def merged(self) -> Histograms:
         """The whole table as one group."""
-        return self._of_everyone(self.attribute, self.whole)
+        return self._of_whole(self.attribute, self.whole)
 
     @classmethod
-    def _of_everyone(cls, attribute: Attribute | None, whole: Counts) -> Histograms:
+    def _of_whole(cls, attribute: Attribute | None, whole: Counts) -> Histograms:
         present = np.flatnonzero(whole)
         starts = np.array([0, len(present)], np.int64)
         return cls(attribute, starts, present.astype(np.int32), whole[present], whole)

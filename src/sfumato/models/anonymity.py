@@ -51,6 +51,10 @@ class KAnonymity(BuiltIn):
         """The size rule."""
         return Rule(SIZE, float(self.k), least=self.k)
 
+    def lasting(self) -> KAnonymity:
+        """Itself: rows that join a group make it no smaller."""
+        return self
+
     def refusal(self, whole: Histograms) -> Infeasible:
         """More asked for than there are rows."""
         n = int(whole.whole.sum())

@@ -3,15 +3,26 @@
 A model is a frozen dataclass with a ``passes`` method over histograms. A user's own class needs
 nothing else; the built-in ones also carry a compiled rule, which makes them fast inside the
 partitioning loops, and know the largest parameter a table can bear.
+
+What else algorithms may rely on is a *trait*, an attribute of the model's class. A class that lacks
+one is taken not to have it, which is always safe and sometimes slow:
+
+- ``merging_safe``: groups that pass still pass when they are merged. So a grouping that fails rules
+  out all finer ones, and searches know what they need not look at.
+- ``group_alone``: the verdict on a group hangs on that group, never on the whole table. So groups
+  that pass still do when others are left out.
+- ``values_safe``: no group passes because sensitive values are merged into one. So columns of
+  thousands of values are counted in classes (algorithms/coarsen.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from sfumato.core.arrays import Flags
+from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.models._rules import Rule
@@ -73,12 +84,23 @@ def parts(model: Model) -> Iterator[Model]:
         yield model
 
 
+Trait: TypeAlias = Literal["merging_safe", "group_alone", "values_safe"]
+
+
+def has(model: Model, trait: Trait) -> bool:
+    """Whether a model's class says that it has a trait."""
+    return bool(getattr(model, trait, False))
+
+
 class BuiltIn(Combinable):
     """Base of the models that ship: a name, parameters as dataclass fields, a compiled rule."""
 
     __slots__ = ()
     name: ClassVar[str]
     needs_sensitive: ClassVar[bool] = True
+    merging_safe: ClassVar[bool] = True
+    group_alone: ClassVar[bool] = True
+    values_safe: ClassVar[bool] = False
 
     def rule(self, groups: Histograms) -> Rule | None:
         """The compiled form for this table, or None when there is none."""
@@ -87,6 +109,20 @@ class BuiltIn(Combinable):
     def passes(self, groups: Histograms) -> Flags:
         """Per group, whether it is safe."""
         raise NotImplementedError
+
+    def lasting(self) -> Model | None:
+        """What this model asks of a group at least, and what no merging undoes; None for nothing.
+
+        A group that fails it fails this model too, however it is divided.
+        """
+        return None
+
+    def on_neighbours(self, attribute: Attribute, slack: float) -> Model | None:  # noqa: ARG002
+        """The model to ask for where neighbours in an order are merged, or None if there is none.
+
+        Merging moves shares along the order by at most ``slack`` of its length.
+        """
+        return self if self.values_safe else None
 
     def statement(self, groups: Histograms) -> str:  # noqa: ARG002
         """The model in words, with what it found in these groups where that decides its meaning."""

@@ -10,7 +10,7 @@ more; if these were steps on the way, unused ones would bring everything as clos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -37,6 +37,7 @@ class TCloseness(BuiltIn):
     """
 
     name: ClassVar[str] = "t-closeness"
+    group_alone: ClassVar[bool] = False
     t: float
     distance: Distance | None = None
     on: str | None = None
@@ -89,6 +90,12 @@ class TCloseness(BuiltIn):
             return Rule(CLOSE_EQUAL, self.t, float(groups.whole.max() / groups.whole.sum()))
         runs = _runs(tree, groups.whole, np.flatnonzero(occurring))
         return Rule(CLOSE_RUNS, self.t, float(len(runs)), runs=runs)
+
+    def on_neighbours(self, attribute: Attribute, slack: float) -> TCloseness | None:
+        """A smaller t along the order; other distances than the ordered one merging would hide."""
+        if self.distance_of(attribute) != "ordered" or self.t <= slack:
+            return None
+        return replace(self, t=self.t - slack, distance="ordered")
 
     def refusal(self, whole: Histograms) -> Infeasible:  # noqa: ARG002
         """Cannot happen: the whole table is at distance 0 from itself."""

@@ -26,6 +26,7 @@ class LDiversity(BuiltIn):
     """The most frequent sensitive value makes up at most 1/l of the group."""
 
     name: ClassVar[str] = "l-diversity"
+    values_safe: ClassVar[bool] = True
     l: float
     on: str | None = None
 
@@ -40,6 +41,10 @@ class LDiversity(BuiltIn):
     def rule(self, groups: Histograms) -> Rule:  # noqa: ARG002
         """The frequency rule."""
         return Rule(FREQUENCY, self.l, least=math.ceil(self.l - TOLERANCE))
+
+    def lasting(self) -> DistinctLDiversity:
+        """As many different values as l asks for, in any form."""
+        return _as_many(self.l)
 
     def refusal(self, whole: Histograms) -> Infeasible:
         """The eligibility condition: no value more often than n / l."""
@@ -64,6 +69,7 @@ class DistinctLDiversity(BuiltIn):
     """At least l different sensitive values; one of them may still dominate."""
 
     name: ClassVar[str] = "distinct-l-diversity"
+    values_safe: ClassVar[bool] = True
     l: int
     on: str | None = None
 
@@ -81,6 +87,10 @@ class DistinctLDiversity(BuiltIn):
         """The distinct rule."""
         return Rule(DISTINCT, float(self.l), least=self.l)
 
+    def lasting(self) -> DistinctLDiversity:
+        """Itself: rows that join a group take no value away."""
+        return self
+
     def refusal(self, whole: Histograms) -> Infeasible:
         """Fewer values in the table than asked for."""
         largest = int(np.count_nonzero(whole.whole))
@@ -97,6 +107,7 @@ class EntropyLDiversity(BuiltIn):
     """The entropy of the sensitive values is at least log l; l may be fractional."""
 
     name: ClassVar[str] = "entropy-l-diversity"
+    values_safe: ClassVar[bool] = True
     l: float
     on: str | None = None
 
@@ -111,6 +122,10 @@ class EntropyLDiversity(BuiltIn):
     def rule(self, groups: Histograms) -> Rule:  # noqa: ARG002
         """The entropy rule; l equally frequent values need l rows."""
         return Rule(ENTROPY, self.l, least=math.ceil(self.l - TOLERANCE))
+
+    def lasting(self) -> DistinctLDiversity:
+        """As many different values as l asks for, in any form."""
+        return _as_many(self.l)
 
     def refusal(self, whole: Histograms) -> Infeasible:
         """Less entropy in the table than asked for."""
@@ -131,6 +146,7 @@ class RecursiveLDiversity(BuiltIn):
     """(c, l)-diversity: r1 < c (r_l + ... + r_m), the counts sorted descending."""
 
     name: ClassVar[str] = "recursive-cl-diversity"
+    values_safe: ClassVar[bool] = True
     c: float
     l: int
     on: str | None = None
@@ -153,6 +169,10 @@ class RecursiveLDiversity(BuiltIn):
     def rule(self, groups: Histograms) -> Rule:  # noqa: ARG002
         """The recursive rule; l values need l rows."""
         return Rule(RECURSIVE, self.c, float(self.l), least=self.l)
+
+    def lasting(self) -> DistinctLDiversity:
+        """As many different values as l asks for, in any form."""
+        return _as_many(self.l)
 
     def refusal(self, whole: Histograms) -> Infeasible:
         """The table as a whole is too uneven."""
@@ -179,6 +199,11 @@ def entropies(groups: Histograms) -> Floats:
     """Entropy of each group's values, in nats."""
     shares = groups.shares
     return -groups.total(shares * np.log(shares))
+
+
+def _as_many(l: float) -> DistinctLDiversity:
+    # the tolerance lets a group on the limit pass, and must not ask for one value more
+    return DistinctLDiversity(math.ceil(l - TOLERANCE))
 
 
 def _tail(groups: Histograms, depth: int) -> Counts:

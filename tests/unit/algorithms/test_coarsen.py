@@ -10,7 +10,7 @@ import sfumato as sf
 from sfumato.algorithms import coarsen
 from sfumato.algorithms.coarsen import MANY, coarsened
 from sfumato.models.base import Model
-from sfumato.models.requirements import passing, requirements
+from tests.support.models import bound_of
 
 MODELS: list[Model] = [
     sf.TCloseness(0.25),
@@ -33,15 +33,15 @@ def incomes(n: int = 6000) -> sf.Microdata:
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_what_passes_on_merged_values_passes_on_real_ones(model: Model) -> None:
     table = incomes()
-    needs = requirements(model, table.schema)
-    merged, stricter = coarsened(table, needs)
-    assert merged.attributes["pay"].size == MANY
+    exact = bound_of(model, table)
+    merged = coarsened(exact)
+    assert merged.table.attributes["pay"].size == MANY
     generator = np.random.default_rng(1)
     real, coarse = [], []
     for _ in range(20):
         groups = sf.Partition.of(generator.permutation(np.arange(6000) // 6).astype(np.int32))
-        real.append(passing(needs, table, groups))
-        coarse.append(passing(stricter, merged, groups))
+        real.append(exact.passing(groups))
+        coarse.append(merged.passing(groups))
     assert np.all(np.concatenate(real)[np.concatenate(coarse)])
     # and little is lost by looking at the merged ones
     assert np.concatenate(coarse).sum() > 0.8 * np.concatenate(real).sum()
@@ -59,12 +59,12 @@ def test_closeness_on_merged_neighbours_is_never_closer_than_it_is(
         pay = generator.integers(0, n_values, 60) ** generator.integers(1, 3)
         data = pa.table({"age": np.arange(60), "pay": np.append(pay[:-7], np.arange(7))})
         table = sf.Microdata.from_arrow(data, sf.Schema(quasi=["age"], sensitive="pay"))
-        needs = requirements(sf.TCloseness(0.8), table.schema)
-        merged, stricter = coarsened(table, needs)
+        exact = bound_of(sf.TCloseness(0.8), table)
+        merged = coarsened(exact)
         groups = sf.Partition.of(generator.permutation(np.arange(60) // 7).astype(np.int32))
-        real, coarse = passing(needs, table, groups), passing(stricter, merged, groups)
+        real, coarse = exact.passing(groups), merged.passing(groups)
         assert real[coarse].all()
-        close += int(merged is not table)
+        close += int(merged is not exact)
         passed += int(coarse.sum())
     assert close > 100
     assert passed > 100
@@ -73,17 +73,19 @@ def test_closeness_on_merged_neighbours_is_never_closer_than_it_is(
 @pytest.mark.parametrize("model", [sf.TCloseness(0.5, "equal"), sf.TCloseness(0.0004)], ids=str)
 def test_closeness_that_merging_would_hide_is_judged_exactly(model: Model) -> None:
     table = incomes()
-    assert coarsened(table, requirements(model, table.schema)).table is table
+    exact = bound_of(model, table)
+    assert coarsened(exact) is exact
 
 
 def test_more_values_than_classes_are_judged_exactly() -> None:
     table = incomes()
-    needs = requirements(sf.DistinctLDiversity(MANY + 1), table.schema)
-    assert coarsened(table, needs) == (table, needs)
+    exact = bound_of(sf.DistinctLDiversity(MANY + 1), table)
+    assert coarsened(exact) is exact
 
 
 def test_small_domains_are_left_alone() -> None:
     table = sf.Microdata.from_arrow(
         pa.table({"age": [1, 2], "s": ["a", "b"]}), sf.Schema(quasi=["age"], sensitive="s")
     )
-    assert coarsened(table, requirements(sf.LDiversity(2), table.schema)).table is table
+    exact = bound_of(sf.LDiversity(2), table)
+    assert coarsened(exact) is exact

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.algorithms.base import Partitioner
 from sfumato.core.randomness import Randomness
-from sfumato.models.requirements import compile_rules
+from sfumato.models.bound import Bound, compile_rules
 from tests.support.models import InPython, needs_of
 from tests.support.tables import groups_of
 
@@ -88,7 +88,7 @@ def test_the_rule_makes_the_cuts_that_the_model_makes(method: Partitioner, t: fl
     # the second attribute's histogram stands behind, and its rule has no runs
     model = sf.TCloseness(t, on="ill") & sf.DistinctLDiversity(2, on="other")
     needs, plain = needs_of(model, people), needs_of(InPython(sf.TCloseness(t, on="ill")), people)
-    assert compile_rules(needs, people) is not None
+    assert compile_rules(Bound.of(needs, people)) is not None
     compiled = method.partition(people, needs, Randomness(0))
     asked = method.partition(people, (*plain, needs[1]), Randomness(0))
     assert groups_of(compiled.groups) == groups_of(asked.groups)

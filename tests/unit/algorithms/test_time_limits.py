@@ -27,8 +27,8 @@ from sfumato.core.arrays import Counts
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
-from sfumato.models.requirements import compile_rules, passing
-from tests.support.models import InPython, needs_of
+from sfumato.models.bound import Bound, compile_rules
+from tests.support.models import InPython, bound_of, needs_of, passing
 from tests.support.sealing import reseal
 from tests.support.tables import microdata
 
@@ -240,7 +240,7 @@ class TestTwins:
     @given(seed=st.integers(0, 10**6))
     def test_sums_of_words_follow_the_levels(self, seed: int) -> None:
         data = table(60, 3, seed=seed)
-        rules = compile_rules(needs_of(MODEL, data), data)
+        rules = compile_rules(bound_of(MODEL, data))
         assert rules is not None
         ladders = [ladder(each) for each in data.quasi]
         search = compiled_search(data, rules, ladders, Randomness(seed))
@@ -264,7 +264,7 @@ class TestTwins:
         needs = needs_of(model, data)
         groups = np.random.default_rng(seed).integers(-1, 9, 60).astype(np.int32)
         groups[groups >= 0] = np.unique(groups[groups >= 0], return_inverse=True)[1]
-        found = local._with_the_rest(groups, needs, data)
+        found = local._with_the_rest(groups, Bound.of(needs, data))
         expected = np.zeros_like(groups)
         for first in range(int(groups.max()), -1, -1):
             joined = np.where((groups < 0) | (groups >= first), first, groups)
@@ -292,7 +292,7 @@ class TestTwins:
                 patch.setattr(weighing, "_SPREAD", spread)
                 patch.setattr(weighing, "_PORTION", portion)
                 patch.setattr(plain, "_ENTRIES", entries)
-                crowd, weigh = _prepared(data, needs_of(model, data), deadline.NEVER)
+                crowd, weigh = _prepared(bound_of(model, data), deadline.NEVER)
                 marks = crowd.marks(OPEN)
                 if not found:
                     decided = np.flatnonzero(marks == OPEN)
@@ -326,7 +326,7 @@ class TestTwins:
 
 def test_coarse_cuts_lie_among_the_finer_ones() -> None:
     data = table(500, 2, 60)
-    crowd, _ = _prepared(data, needs_of(MODEL, data), deadline.NEVER)
+    crowd, _ = _prepared(bound_of(MODEL, data), deadline.NEVER)
     coarse, fine = crowd.every(4), crowd.every(16)
     assert ((coarse == OPEN) <= (fine == OPEN)).all()
     assert 0 < (coarse == OPEN).sum() <= 2 * 3

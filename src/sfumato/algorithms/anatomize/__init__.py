@@ -34,9 +34,9 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import SchemaError
-from sfumato.models.base import BuiltIn
+from sfumato.models.bound import Bound, require_feasible
 from sfumato.models.diversity import LDiversity
-from sfumato.models.requirements import Requirement, passing, require_feasible
+from sfumato.models.requirements import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Anatomize:
         progress: Progress | None = None,  # noqa: ARG002
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        require_feasible(needs, table)
-        leader, l = _leader(needs, table)
+        bound = require_feasible(needs, table)
+        leader, l = _leader(bound)
         announce(create_groups)
         groups = anatomize(
             table.codes[leader].astype(np.int32), table.attributes[leader].size, l, randomness
@@ -63,7 +63,7 @@ class Anatomize:
         partition = Partition.of(groups)
         # l rows of l different values are l-diverse; anything else has to be looked at
         others = tuple(need for need in needs if not _is_met(need, leader, l))
-        return _merged(table, others, partition, randomness) if others else partition
+        return _merged(Bound.of(others, table), partition, randomness) if others else partition
 
 
 def anatomize(codes: Codes, n_values: int, l: int, randomness: Randomness) -> Codes:
@@ -99,30 +99,21 @@ def require_discrete(attribute: Attribute) -> None:
         )
 
 
-def _leader(needs: tuple[Requirement, ...], table: Microdata) -> tuple[str, int]:
+def _leader(bound: Bound) -> tuple[str, int]:
     """The sensitive attribute that asks for the largest groups, and the l to build them with."""
+    table = bound.table
     if not table.schema.sensitive:
         raise SchemaError("Anatomize needs a sensitive column; the schema names none")
     leader, most = table.schema.sensitive[0], 1
-    for need in needs:
-        least = _least(need, table)
-        if least > most:
-            leader, most = need.attribute or leader, least
+    for need, rule in zip(bound.needs, bound.rules(), strict=True):
+        if rule is not None and rule.least > most:
+            leader, most = need.attribute or leader, rule.least
     counts = np.bincount(table.codes[leader])
     return leader, max(1, min(most, table.n_rows // int(counts.max())))
 
 
 def _is_met(need: Requirement, leader: str, l: int) -> bool:
     return isinstance(need.model, LDiversity) and need.attribute == leader and need.model.l <= l
-
-
-def _least(need: Requirement, table: Microdata) -> int:
-    """The fewest rows a group can have under one requirement."""
-    if not isinstance(need.model, BuiltIn):
-        return 1
-    everyone = Partition.of(np.zeros(table.n_rows, np.int32))
-    rule = need.model.rule(need.histograms(table, everyone))
-    return rule.least if rule is not None else 1
 
 
 def _place_residue(slots: Codes, n_groups: int, randomness: Randomness) -> None:
@@ -135,12 +126,10 @@ def _place_residue(slots: Codes, n_groups: int, randomness: Randomness) -> None:
     slots[left] = chosen
 
 
-def _merged(
-    table: Microdata, needs: tuple[Requirement, ...], partition: Partition, randomness: Randomness
-) -> Partition:
+def _merged(bound: Bound, partition: Partition, randomness: Randomness) -> Partition:
     """Merge groups that do not pass, two by two, until all pass."""
     while partition.n_groups > 1:
-        failing = np.flatnonzero(~passing(needs, table, partition))
+        failing = np.flatnonzero(~bound.passing(partition))
         if not len(failing):
             break
         shuffled = failing[randomness.permutation(len(failing))]

@@ -49,8 +49,9 @@ from sfumato.core.boxes import Boxes, Ranges, Side, ValueSets
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.models.base import BuiltIn
-from sfumato.models.requirements import Requirement, compile_rules, require_feasible
+from sfumato.models.base import has
+from sfumato.models.bound import Bound, compile_rules, require_feasible
+from sfumato.models.requirements import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +142,10 @@ class SingleDimensional:
         progress: Progress | None = None,
     ) -> Solution:
         """The intervals of the cheapest grid; ``progress`` hears how far its cost is proven."""
-        require_feasible(needs, table)
+        bound = require_feasible(needs, table)
         compile_first()
         begin, deadline = monotonic(), Deadline.after(self.time_limit)
-        crowd, weigh = _prepared(table, needs, deadline)
+        crowd, weigh = _prepared(bound, deadline)
         most = math.inf if self.node_limit is None else self.node_limit
         outcome = search(crowd, weigh, most, progress or ignore_progress)
         return Solution(
@@ -157,13 +158,11 @@ class SingleDimensional:
         )
 
 
-def _prepared(
-    table: Microdata, needs: tuple[Requirement, ...], deadline: Deadline
-) -> tuple[Crowd, Weigh]:
+def _prepared(bound: Bound, deadline: Deadline) -> tuple[Crowd, Weigh]:
     """The rows as the search sees them, and how it weighs intervals."""
-    rules = compile_rules(needs, table)
+    table, rules = bound.table, compile_rules(bound)
     if rules is None:
-        plain = PlainWeigher.of(table, needs, deadline)
+        plain = PlainWeigher(bound, deadline)
         return replace(_crowd(table, plain.sensitive(), 0), deadline=deadline), plain
     shifted = [table.codes[name].astype(np.int32) + at for name, at in rules.offsets.items()]
     columns = np.array(shifted, np.int32).reshape(len(shifted), table.n_rows).T
@@ -192,7 +191,7 @@ def _starts(table: Microdata, crowd: Crowd, outcome: Outcome) -> dict[str, tuple
 
 def _proven(crowd: Crowd, needs: tuple[Requirement, ...], outcome: Outcome) -> int:
     """The bound, if models are known to be kept by merging; else that of all cuts at once."""
-    if all(isinstance(need.model, BuiltIn) for need in needs):
+    if all(has(need.model, "merging_safe") for need in needs):
         return outcome.bound
     vectors = number_rows(crowd.codes, crowd.codes.max(axis=0).astype(np.int64) + 1)[0]
     return int((np.bincount(vectors, weights=crowd.weights) ** 2).sum())

@@ -18,9 +18,7 @@ from sfumato.algorithms.intervals.kernel import FORBIDDEN, Strip
 from sfumato.algorithms.intervals.weigh import ANYTHING, Weighed
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.histograms import Histograms
-from sfumato.core.microdata import Microdata
-from sfumato.core.partition import Partition
-from sfumato.models.requirements import Requirement
+from sfumato.models.bound import Bound
 
 _ENTRIES = 2**20  # of histograms that a model is shown at a time
 
@@ -29,26 +27,16 @@ _ENTRIES = 2**20  # of histograms that a model is shown at a time
 class PlainWeigher:
     """Weighs intervals by asking models. Column s of a strip's sensitive values is of need s."""
 
-    table: Microdata
-    needs: tuple[Requirement, ...]
-    wholes: tuple[Counts, ...]
+    bound: Bound
     deadline: Deadline
-
-    @classmethod
-    def of(
-        cls, table: Microdata, needs: tuple[Requirement, ...], deadline: Deadline
-    ) -> PlainWeigher:
-        """A weigher for this table."""
-        everyone = Partition.of(np.zeros(table.n_rows, np.int32))
-        wholes = tuple(need.histograms(table, everyone).whole for need in needs)
-        return cls(table, needs, wholes, deadline)
 
     def sensitive(self) -> Codes:
         """Per row, the value each need looks at; 0 where only sizes count."""
-        nothing = np.zeros(self.table.n_rows, np.int32)
+        table = self.bound.table
+        nothing = np.zeros(table.n_rows, np.int32)
         columns = [
-            nothing if need.attribute is None else self.table.codes[need.attribute]
-            for need in self.needs
+            nothing if need.attribute is None else table.codes[need.attribute]
+            for need in self.bound.needs
         ]
         return np.stack(columns, axis=1, dtype=np.int32)
 
@@ -61,12 +49,15 @@ class PlainWeigher:
     def safe(self, moments: Counts, counted: list[_Counted], first: int, of: _Moments) -> Flags:
         """Whether the groups of some moments pass every model, in intervals from a slab on."""
         safe = np.ones(len(moments), np.bool_)
-        for need, whole, counts in zip(self.needs, self.wholes, counted, strict=True):
+        for need, everyone, counts in zip(
+            self.bound.needs, self.bound.everyone, counted, strict=True
+        ):
+            whole = everyone.whole
             groups, values, rows = counts.at(of.cells[moments], of.slabs[moments], first)
             if need.attribute is None:
                 seen = Histograms.of_sizes(rows)
             else:
-                attribute = self.table.attributes[need.attribute]
+                attribute = self.bound.table.attributes[need.attribute]
                 keys = groups * len(whole) + values
                 seen = Histograms.of_keys(attribute, keys, rows, len(moments))
             safe &= need.model.passes(replace(seen, whole=whole))

@@ -50,12 +50,8 @@ from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
 from sfumato.models._rules import SIZE
-from sfumato.models.requirements import (
-    CompiledRules,
-    Requirement,
-    compile_rules,
-    require_feasible,
-)
+from sfumato.models.bound import CompiledRules, compile_rules, require_feasible
+from sfumato.models.requirements import Requirement
 
 _WATCHED = 200_000  # rows from which a run is long enough to be watched
 
@@ -99,23 +95,20 @@ class Mondrian:
         progress: Progress | None = None,
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        require_feasible(needs, table)
-        coarse, stricter = coarsened(table, needs)
-        rules = compile_rules(stricter, coarse)
+        bound = coarsened(require_feasible(needs, table))
+        rules = compile_rules(bound)
         offsets = rules.offsets if rules else {}
         if self.relaxed:
             order = randomness.permutation(table.n_rows).astype(np.int32)
-            points = Points.every_row(coarse, offsets, order)
+            points = Points.every_row(bound.table, offsets, order)
         else:
-            points = Points.distinct(coarse, offsets)
+            points = Points.distinct(bound.table, offsets)
         axes = _axes(table)
         asked = None
         if self.workload:
             asked = asked_of(self.workload, self.weights, table, points, axes)
         if rules is None:
-            groups = cut_all_plain(
-                points, axes, coarse, stricter, self.relaxed, self.choose, self.cuts, asked
-            )
+            groups = cut_all_plain(points, axes, bound, self.relaxed, self.choose, self.cuts, asked)
         else:
             groups = self._compiled(points, axes, rules, asked, progress)
         return Partition.of(groups[points.point_of_row])

@@ -33,13 +33,8 @@ from sfumato.core.compiled import announce
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.models.requirements import (
-    CompiledRules,
-    Requirement,
-    compile_rules,
-    passing,
-    require_feasible,
-)
+from sfumato.models.bound import Bound, CompiledRules, compile_rules, require_feasible
+from sfumato.models.requirements import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +53,13 @@ class BranchMondrian:
         progress: Progress | None = None,  # noqa: ARG002
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        require_feasible(needs, table)
+        bound = require_feasible(needs, table)
         ladders = [ladder(attribute) for attribute in table.quasi]
-        coarse, stricter = coarsened(table, needs)
-        rules = compile_rules(stricter, coarse)
+        coarse = coarsened(bound)
+        rules = compile_rules(coarse)
         if rules is None:
-            return Partition.of(_plain(table, needs, ladders))
-        return Partition.of(_compiled(coarse, rules, ladders))
+            return Partition.of(_plain(bound, ladders))
+        return Partition.of(_compiled(coarse.table, rules, ladders))
 
 
 def _compiled(table: Microdata, rules: CompiledRules, ladders: Sequence[Ladder]) -> Codes:
@@ -100,8 +95,9 @@ def _rungs(ladders: Sequence[Ladder]) -> tuple[Rungs, int]:
     return Rungs(np.concatenate(classes), penalties, offsets, heights), most
 
 
-def _plain(table: Microdata, needs: tuple[Requirement, ...], ladders: Sequence[Ladder]) -> Codes:
+def _plain(bound: Bound, ladders: Sequence[Ladder]) -> Codes:
     """The same cuts in NumPy, for models of a user's own."""
+    table = bound.table
     codes = table.quasi_codes()
     groups = np.empty(table.n_rows, np.int32)
     stack, n_groups = [np.arange(table.n_rows)], 0
@@ -111,7 +107,7 @@ def _plain(table: Microdata, needs: tuple[Requirement, ...], ladders: Sequence[L
         for j, one in enumerate(ladders):
             level = _level(one, codes[rows, j])
             if level:
-                labels, apart = _divided(table, needs, rows, one.classes[level - 1][codes[rows, j]])
+                labels, apart = _divided(bound, rows, one.classes[level - 1][codes[rows, j]])
                 score = apart.mean() * float(one.penalties[level][codes[rows[0], j]])
                 if score > best:
                     best, parts = score, labels
@@ -130,16 +126,14 @@ def _level(one: Ladder, codes: Codes) -> int:
     return level
 
 
-def _divided(
-    table: Microdata, needs: tuple[Requirement, ...], rows: Ints, classes: Codes
-) -> tuple[Codes, Flags]:
+def _divided(bound: Bound, rows: Ints, classes: Codes) -> tuple[Codes, Flags]:
     """A part for every row, -1 for the rest; and whether it left the rest. See _divide."""
     _, parts, loads = np.unique(classes, return_inverse=True, return_counts=True)
-    passes = passing(needs, table, Partition.of(parts.astype(np.int32)), rows)
+    passes = bound.passing(Partition.of(parts.astype(np.int32)), rows)
     parts = np.where(passes[parts], parts, -1)
     while (parts < 0).any() and (parts >= 0).any():
         rest = np.where(parts < 0, 0, 1).astype(np.int32)
-        if passing(needs, table, Partition.of(rest), rows)[0]:
+        if bound.passing(Partition.of(rest), rows)[0]:
             break
         left = np.unique(parts[parts >= 0])
         parts = np.where(parts == left[np.argmin(loads[left])], -1, parts)

@@ -13,26 +13,22 @@ import numpy as np
 from sfumato.algorithms.mondrian.kernel import Axes
 from sfumato.algorithms.mondrian.workload_kernel import Asked
 from sfumato.algorithms.mondrian.workload_plain import serving_cuts
-from sfumato.algorithms.points import Points
-from sfumato.core.arrays import Codes, Counts, Flags
-from sfumato.core.histograms import Histograms
-from sfumato.core.microdata import Microdata
-from sfumato.core.partition import Partition
-from sfumato.models.requirements import Requirement
+from sfumato.algorithms.points import PointJudge, Points
+from sfumato.core.arrays import Codes, Flags
+from sfumato.models.bound import Bound
 
 
 def cut_all_plain(
     points: Points,
     axes: Axes,
-    table: Microdata,
-    needs: tuple[Requirement, ...],
+    bound: Bound,
     relaxed: bool,
     choose: str,
     cuts: str,
     asked: Asked | None,
 ) -> Codes:
     """The group of every point."""
-    judge = _Judge(points, table, needs)
+    judge = PointJudge(points, bound)
     groups = np.empty(len(points.weights), np.int32)
     n_groups = 0
     stack = [(np.arange(len(points.weights), dtype=np.int32), 0)]
@@ -49,36 +45,6 @@ def cut_all_plain(
             next_turn = (axis + 1) % len(axes.sizes)
             stack += [(right, next_turn), (left, next_turn)]
     return groups
-
-
-class _Judge:
-    """Asks the models about two halves at a time."""
-
-    def __init__(self, points: Points, table: Microdata, needs: tuple[Requirement, ...]) -> None:
-        self.table = table
-        self.needs = needs
-        order = np.argsort(points.point_of_row, kind="stable")
-        ends = np.cumsum(points.weights)
-        self.rows = np.split(order, ends[:-1])
-        self.everyone = Partition.of(np.zeros(table.n_rows, np.int32))
-        self.whole = [need.histograms(table, self.everyone).whole for need in needs]
-
-    def passes(self, left: Codes, right: Codes) -> bool:
-        """Whether both halves, given as points, are safe."""
-        if not len(left) or not len(right):
-            return False
-        rows = [np.concatenate([self.rows[point] for point in half]) for half in (left, right)]
-        return all(
-            bool(need.model.passes(self._histograms(need, rows, whole)).all())
-            for need, whole in zip(self.needs, self.whole, strict=True)
-        )
-
-    def _histograms(self, need: Requirement, rows: list[Codes], whole: Counts) -> Histograms:
-        if need.attribute is None:
-            return Histograms.of_sizes(np.array([len(half) for half in rows], np.int64))
-        codes = self.table.codes[need.attribute]
-        matrix = np.stack([np.bincount(codes[half], minlength=len(whole)) for half in rows])
-        return Histograms.of_matrix(self.table.attributes[need.attribute], matrix, whole)
 
 
 def _dimensions(
@@ -102,11 +68,11 @@ def _width(points: Points, axes: Axes, region: Codes, axis: int) -> float:
 
 
 def _serving_cut(
-    points: Points, axes: Axes, region: Codes, asked: Asked, judge: _Judge
+    points: Points, axes: Axes, region: Codes, asked: Asked, judge: PointJudge
 ) -> tuple[int, Codes, Codes] | None:
     """The allowable cut that serves a workload most."""
     for axis, left in serving_cuts(points, axes, region, asked):
-        if judge.passes(region[left], region[~left]):
+        if judge.pass_all(region[left], region[~left]):
             return axis, region[left], region[~left]
     return None
 
@@ -116,14 +82,14 @@ def _usual_cut(
     axes: Axes,
     region: Codes,
     dimensions: list[int],
-    judge: _Judge,
+    judge: PointJudge,
     relaxed: bool,
     cuts: str,
 ) -> tuple[int, Codes, Codes] | None:
     """The first allowable cut along the first dimension that has one."""
     for axis in dimensions:
         for left in _candidates(points, axes, region, axis, relaxed, cuts):
-            if judge.passes(region[left], region[~left]):
+            if judge.pass_all(region[left], region[~left]):
                 return axis, region[left], region[~left]
     return None
 

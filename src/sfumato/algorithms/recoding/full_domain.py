@@ -36,7 +36,8 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.models.requirements import Requirement, require_feasible
+from sfumato.models.bound import require_feasible
+from sfumato.models.requirements import Requirement
 
 _SEARCHED = 100_000  # vectors; of a larger lattice only a part is looked at
 _ROUNDING = 1e-12  # the bound adds up the same penalties in another order
@@ -135,9 +136,9 @@ class FullDomain:
     def _judge(
         self, table: Microdata, needs: tuple[Requirement, ...], exact: FrequencySet
     ) -> LevelJudge:
-        require_feasible(needs, table)
+        bound = require_feasible(needs, table)
         ladders = [levels_of(attribute) for attribute in table.quasi]
-        judge = Judge.of(table, needs, self.suppress, self.cost)
+        judge = Judge.of(bound, self.suppress, self.cost)
         return LevelJudge(ladders, exact, judge, [_places(qid, table) for qid in self.qids])
 
 

@@ -32,24 +32,14 @@ from sfumato.algorithms.recoding.base import Recoding, boxes_of
 from sfumato.algorithms.recoding.frequency_sets import FrequencySet, laid_out, recoded_groups
 from sfumato.algorithms.recoding.kernel import total_penalties
 from sfumato.core.arrays import Codes, Counts, Flags, Floats
-from sfumato.core.microdata import Microdata
 from sfumato.core.partition import LEFT_OUT, Partition
 from sfumato.errors import ParameterError
 from sfumato.models._rules import TOLERANCE
-from sfumato.models.anonymity import KAnonymity
-from sfumato.models.closeness import TCloseness
-from sfumato.models.diversity import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    LDiversity,
-    RecursiveLDiversity,
-)
-from sfumato.models.requirements import CompiledRules, Requirement, compile_rules
+from sfumato.models.base import BuiltIn, has
+from sfumato.models.bound import Bound
+from sfumato.models.requirements import Requirement
 
 Cost: TypeAlias = Literal["ncp", "discernibility"]
-_LASTING = (KAnonymity, DistinctLDiversity)  # a group that passes does so whatever it takes in
-_ALONE = (*_LASTING, LDiversity, EntropyLDiversity, RecursiveLDiversity)  # compares with nothing
-_MERGING = (*_ALONE, TCloseness)
 
 
 class Verdict(NamedTuple):
@@ -85,19 +75,18 @@ class Judge:
     least: int = 1
 
     @classmethod
-    def of(
-        cls, table: Microdata, needs: tuple[Requirement, ...], suppress: float, cost: Cost
-    ) -> Judge:
+    def of(cls, bound: Bound, suppress: float, cost: Cost) -> Judge:
         """A judge of recodings of this table; ``suppress`` is a share of its rows."""
+        n_rows = bound.table.n_rows
         # a share such as 0.29 of 100 rows must not lose one of them to rounding
-        limit = math.floor(suppress * table.n_rows + TOLERANCE)
-        least = max((rules.least for rules in _each_compiled(needs, table)), default=1)
-        return cls(needs, table.n_rows, min(limit, table.n_rows - 1), cost, least)
+        limit = math.floor(suppress * n_rows + TOLERANCE)
+        least = max((rule.least for rule in bound.rules() if rule is not None), default=1)
+        return cls(bound.needs, n_rows, min(limit, n_rows - 1), cost, least)
 
     @property
     def merging(self) -> bool:
         """Whether groups that pass also pass when they are merged."""
-        return all(isinstance(need.model, _MERGING) for need in self.needs)
+        return all(has(need.model, "merging_safe") for need in self.needs)
 
     @property
     def strict(self) -> bool:
@@ -145,7 +134,7 @@ class Judge:
         When they are too few, none of them will be published, and looking on would be in vain.
         """
         keep = groups.passing(self.needs)
-        alone = all(isinstance(need.model, _ALONE) for need in self.needs)
+        alone = all(has(need.model, "group_alone") for need in self.needs)
         enough = self.n_rows - self.limit
         while not alone and not keep.all() and groups.weights[keep].sum() >= enough:
             still = groups.kept(keep).passing(self.needs)
@@ -175,12 +164,6 @@ class Judge:
         return penalties * groups.weights / (len(recodings) * self.n_rows)
 
 
-def _each_compiled(needs: tuple[Requirement, ...], table: Microdata) -> Iterator[CompiledRules]:
-    for need in needs:
-        if (rules := compile_rules((need,), table)) is not None:
-            yield rules
-
-
 def require_share(suppress: float) -> None:
     """Raise unless this is a share of the rows that may be left out."""
     if not 0 <= suppress < 1:
@@ -193,9 +176,6 @@ def require_share(suppress: float) -> None:
 def _lasting(needs: tuple[Requirement, ...]) -> Iterator[Requirement]:
     """What the requirements demand of a group at least, in models that outlast any merging."""
     for need in needs:
-        model = need.model
-        if isinstance(model, _LASTING):
-            yield need
-        elif isinstance(model, LDiversity | EntropyLDiversity | RecursiveLDiversity):
-            # the tolerance lets a group on the limit pass, and must not ask for one value more
-            yield Requirement(DistinctLDiversity(math.ceil(model.l - TOLERANCE)), need.attribute)
+        model = need.model.lasting() if isinstance(need.model, BuiltIn) else None
+        if model is not None:
+            yield Requirement(model, need.attribute)

@@ -42,12 +42,12 @@ from sfumato.algorithms.recoding.settling import (
     plain_search,
 )
 from sfumato.core.arrays import Codes, Counts, Floats
-from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
-from sfumato.models.requirements import Requirement, compile_rules, require_feasible
+from sfumato.models.bound import Bound, compile_rules, require_feasible
+from sfumato.models.requirements import Requirement
 
 _TELL = 64  # level vectors between two words about progress
 _SHARE = 0.8  # of the time, for the search itself
@@ -81,16 +81,15 @@ class LocalRecoding:
         progress: Progress | None = None,
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        require_feasible(needs, table)
+        bound = coarsened(require_feasible(needs, table))
         compile_first()
         deadline = Deadline.after(self.time_limit)
         ladders = [ladder(attribute) for attribute in table.quasi]
-        table, needs = coarsened(table, needs)
-        rules = compile_rules(needs, table)
+        rules = compile_rules(bound)
         if rules is None:
-            search = plain_search(table, needs, ladders, randomness)
+            search = plain_search(bound, ladders, randomness)
         else:
-            search = compiled_search(table, rules, ladders, randomness)
+            search = compiled_search(bound.table, rules, ladders, randomness)
         costs = [
             one.costs(np.bincount(table.codes[attribute.name], minlength=attribute.size))
             for one, attribute in zip(ladders, table.quasi, strict=True)
@@ -100,7 +99,7 @@ class LocalRecoding:
         finished = walk.all_vectors() if size <= self.visits else walk.climbs()
         if not finished:
             _strides(search, costs, walk.bottom, deadline)
-        groups = _with_the_rest(search.groups(), needs, table)
+        groups = _with_the_rest(search.groups(), bound)
         notes = {
             "level_vectors": size,
             "visited": walk.visited,
@@ -204,7 +203,7 @@ def _strides(search: Search, costs: Sequence[Floats], bottom: Counts, deadline: 
         return  # the rest joins what is there
 
 
-def _with_the_rest(groups: Codes, needs: tuple[Requirement, ...], table: Microdata) -> Codes:
+def _with_the_rest(groups: Codes, bound: Bound) -> Codes:
     """Rows without a group join the last groups, as many of them as it takes."""
     rest = groups < 0
     if not rest.any():
@@ -212,7 +211,7 @@ def _with_the_rest(groups: Codes, needs: tuple[Requirement, ...], table: Microda
     last = int(groups.max())
     by_group = np.argsort(groups, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(groups + 1, minlength=last + 2)))
-    together = _Together.nobody(needs, table)
+    together = _Together.nobody(bound)
     together.join(by_group[: ends[1]])
     for first in range(last, -1, -1):
         together.join(by_group[ends[first + 1] : ends[first + 2]])
@@ -223,35 +222,25 @@ def _with_the_rest(groups: Codes, needs: tuple[Requirement, ...], table: Microda
 
 @dataclass(slots=True)
 class _Together:
-    """One group that takes in rows: how many it has, and how often each value, by requirement."""
+    """One group that takes in rows: how often it has each value, by requirement."""
 
-    table: Microdata
-    needs: tuple[Requirement, ...]
-    wholes: list[Counts]
+    bound: Bound
     counts: list[Counts]
-    size: int
 
     @classmethod
-    def nobody(cls, needs: tuple[Requirement, ...], table: Microdata) -> _Together:
-        everyone = Partition.of(np.zeros(table.n_rows, np.int32))
-        wholes = [need.histograms(table, everyone).whole for need in needs]
-        return cls(table, needs, wholes, [np.zeros_like(whole) for whole in wholes], 0)
+    def nobody(cls, bound: Bound) -> _Together:
+        return cls(bound, [np.zeros_like(seen.whole) for seen in bound.everyone])
 
     def join(self, rows: Counts) -> None:
-        self.size += len(rows)
-        for need, counts in zip(self.needs, self.counts, strict=True):
-            if need.attribute is not None:
-                codes = self.table.codes[need.attribute][rows]
+        for need, counts in zip(self.bound.needs, self.counts, strict=True):
+            if need.attribute is None:
+                counts += len(rows)
+            else:
+                codes = self.bound.table.codes[need.attribute][rows]
                 counts += np.bincount(codes, minlength=len(counts))
 
     def passes(self) -> bool:
+        asked = zip(self.bound.needs, self.bound.everyone, self.counts, strict=True)
         return all(
-            bool(need.model.passes(self._seen(at, need))[0]) for at, need in enumerate(self.needs)
+            bool(need.model.passes(seen.one_group(counts))[0]) for need, seen, counts in asked
         )
-
-    def _seen(self, at: int, need: Requirement) -> Histograms:
-        if need.attribute is None:
-            others = self.table.n_rows - self.size
-            return Histograms.of_sizes(np.array([self.size, others][: 1 + (others > 0)], np.int64))
-        attribute = self.table.attributes[need.attribute]
-        return Histograms.of_matrix(attribute, self.counts[at][None, :], self.wholes[at])

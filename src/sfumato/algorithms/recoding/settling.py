@@ -27,7 +27,7 @@ from sfumato.core.compiled import announce
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.models.requirements import CompiledRules, Requirement, passing
+from sfumato.models.bound import Bound, CompiledRules
 
 
 class Search(Protocol):
@@ -66,14 +66,9 @@ def compiled_search(
     return _Compiled(space, goal_of(rules, table.n_rows), bench, points.point_of_row)
 
 
-def plain_search(
-    table: Microdata,
-    needs: tuple[Requirement, ...],
-    ladders: Sequence[Ladder],
-    randomness: Randomness,
-) -> Search:
+def plain_search(bound: Bound, ladders: Sequence[Ladder], randomness: Randomness) -> Search:
     """A search under any models."""
-    return _Plain(table, needs, *_words(ladders, randomness))
+    return _Plain(bound, *_words(ladders, randomness))
 
 
 def compile_first() -> None:
@@ -139,8 +134,7 @@ class _Compiled:
 
 @dataclass(slots=True, eq=False)
 class _Plain:
-    table: Microdata
-    needs: tuple[Requirement, ...]
+    bound: Bound
     words: Words
     offsets: Counts
     found: Codes = field(init=False)
@@ -149,10 +143,10 @@ class _Plain:
     levels: Counts = field(init=False)
 
     def __post_init__(self) -> None:
-        self.codes = np.ascontiguousarray(self.table.quasi_codes().T)
-        self.found = np.full(self.table.n_rows, -1, np.int32)
+        self.codes = np.ascontiguousarray(self.bound.table.quasi_codes().T)
+        self.found = np.full(self.bound.table.n_rows, -1, np.int32)
         self.levels = np.zeros(len(self.codes), np.int64)
-        self.sums = np.zeros(self.table.n_rows, np.uint64)
+        self.sums = np.zeros(self.bound.table.n_rows, np.uint64)
         for j, codes in enumerate(self.codes):
             self.sums += self.words[self.offsets[j, 0] + codes]
 
@@ -175,7 +169,7 @@ class _Plain:
         self.levels = levels.copy()
         _, first, classes = np.unique(self.sums[rows], return_index=True, return_inverse=True)
         alike = Partition.of(classes.astype(np.int32))
-        passes = passing(self.needs, self.table, alike, rows)
+        passes = self.bound.passing(alike, rows)
         # classes in the order in which the rows show them, as the kernel numbers them
         chosen = np.flatnonzero(passes)
         chosen = chosen[np.argsort(first[chosen])]

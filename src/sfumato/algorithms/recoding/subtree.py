@@ -43,7 +43,8 @@ from sfumato.algorithms.recoding.levels import LevelJudge
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.models.requirements import Requirement, require_feasible
+from sfumato.models.bound import require_feasible
+from sfumato.models.requirements import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,10 @@ class _Search:
     """The better end of two descents: from the roots, and from the best of the coarser scheme."""
 
     def __init__(self, table: Microdata, needs: tuple[Requirement, ...], suppress: float) -> None:
-        require_feasible(needs, table)
+        bound = require_feasible(needs, table)
         self._table = table
         self._exact, self._vector_of_row = FrequencySet.of(table, needs)
-        self._judge = Judge.of(table, needs, suppress, "ncp")
+        self._judge = Judge.of(bound, suppress, "ncp")
 
     def partition(self, scheme: Scheme, progress: Progress | None, deadline: Deadline) -> Partition:
         """Group the rows by the best cuts."""

@@ -58,7 +58,8 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
-from sfumato.models.requirements import Requirement, compile_rules, require_feasible
+from sfumato.models.bound import compile_rules, require_feasible
+from sfumato.models.requirements import Requirement
 
 _WATCHED = 200_000  # rows from which a run is long enough to be watched
 
@@ -87,15 +88,14 @@ class TopDown:
         progress: Progress | None = None,
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        require_feasible(needs, table)
-        coarse, stricter = coarsened(table, needs)
-        rules = compile_rules(stricter, coarse)
-        points = Points.distinct(coarse, rules.offsets if rules else {})
+        bound = coarsened(require_feasible(needs, table))
+        rules = compile_rules(bound)
+        points = Points.distinct(bound.table, rules.offsets if rules else {})
         order = randomness.permutation(len(points.weights)).astype(np.int32)
-        arrays, sets = cloud_of(coarse, points, order), sets_of(coarse)
+        arrays, sets = cloud_of(bound.table, points, order), sets_of(bound.table)
         index = split_cloud(arrays, sets, rules.least if rules else 1, self.rounds, progress)
         if rules is None:
-            merge_all_plain(points, arrays, sets, index, coarse, stricter)
+            merge_all_plain(points, arrays, sets, index, bound)
         else:
             merge(arrays, sets, goal_of(rules, table.n_rows), index, progress)
         groups = np.empty(len(points.weights), np.int32)

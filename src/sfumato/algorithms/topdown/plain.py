@@ -11,16 +11,12 @@ import heapq
 
 import numpy as np
 
-from sfumato.algorithms.points import Points
+from sfumato.algorithms.points import PointJudge, Points
 from sfumato.algorithms.topdown.index import GONE, Index
 from sfumato.algorithms.topdown.merge import merge_groups
 from sfumato.algorithms.topdown.search import find_neighbours
 from sfumato.algorithms.topdown.space import PointArrays, Sets
-from sfumato.core.arrays import Codes, Counts
-from sfumato.core.histograms import Histograms
-from sfumato.core.microdata import Microdata
-from sfumato.core.partition import Partition
-from sfumato.models.requirements import Requirement
+from sfumato.models.bound import Bound
 
 
 def merge_all_plain(
@@ -28,14 +24,13 @@ def merge_all_plain(
     arrays: PointArrays,
     sets: Sets,
     index: Index,
-    table: Microdata,
-    needs: tuple[Requirement, ...],
+    bound: Bound,
 ) -> None:
     """Merge until every group passes."""
-    judge = _Judge(points, table, needs)
+    judge = PointJudge(points, bound)
 
     def passes(group: int) -> bool:
-        return judge.passes(arrays.member[_ring(index, group)])
+        return judge.pass_all(arrays.member[_ring(index, group)])
 
     leaves = np.flatnonzero(index.heads >= 0).tolist()
     queue = [(int(index.loads[group]), group) for group in leaves if not passes(group)]
@@ -50,33 +45,6 @@ def merge_all_plain(
         merged = int(merge_groups(index, sets, group, partner))
         if not passes(merged):
             heapq.heappush(queue, (int(index.loads[merged]), merged))
-
-
-class _Judge:
-    """Asks the models about one group at a time, given as points."""
-
-    def __init__(self, points: Points, table: Microdata, needs: tuple[Requirement, ...]) -> None:
-        self.table = table
-        self.needs = needs
-        order = np.argsort(points.point_of_row, kind="stable")
-        self.rows = np.split(order, np.cumsum(points.weights)[:-1])
-        everyone = Partition.of(np.zeros(table.n_rows, np.int32))
-        self.whole = [need.histograms(table, everyone).whole for need in needs]
-
-    def passes(self, members: Codes) -> bool:
-        """Whether these points are a safe group."""
-        rows = np.concatenate([self.rows[point] for point in members])
-        return all(
-            bool(need.model.passes(self._seen(need, rows, whole))[0])
-            for need, whole in zip(self.needs, self.whole, strict=True)
-        )
-
-    def _seen(self, need: Requirement, rows: Codes, whole: Counts) -> Histograms:
-        if need.attribute is None:
-            return Histograms.of_sizes(np.array([len(rows)], np.int64))
-        attribute = self.table.attributes[need.attribute]
-        counts = np.bincount(self.table.codes[need.attribute][rows], minlength=len(whole))
-        return Histograms.of_matrix(attribute, counts[np.newaxis], whole)
 
 
 def _ring(index: Index, group: int) -> list[int]:

@@ -28,8 +28,7 @@ from sfumato.errors import Infeasible, ParameterError
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.base import BuiltIn
 from sfumato.models.diversity import DistinctLDiversity
-from sfumato.models.requirements import passing
-from tests.support.models import SETTINGS, InPython, NobodyAlone, needs_of
+from tests.support.models import SETTINGS, InPython, NobodyAlone, bound_of, needs_of, passing
 from tests.support.strategies import tables
 from tests.support.tables import PATIENTS, groups_of, microdata
 
@@ -423,7 +422,7 @@ def test_ways_are_those_of_trying_them_all(costs: Counts, block: int, kept: int)
 @given(table=tiny_tables(), k=st.integers(2, 5))
 def test_a_bound_never_exceeds_the_best_grid(table: Microdata, k: int) -> None:
     model = KAnonymity(min(k, table.n_rows))
-    crowd, weigh = _prepared(table, needs_of(model, table), NEVER)
+    crowd, weigh = _prepared(bound_of(model, table), NEVER)
     view = View.through(crowd, crowd.marks(OPEN))
     best = cheapest(table, model)
     found = Cheapest(grid_of(crowd, crowd.marks(OUT)))

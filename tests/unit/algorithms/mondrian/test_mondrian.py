@@ -19,8 +19,7 @@ from sfumato.errors import Infeasible, ParameterError
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import DistinctLDiversity, LDiversity
-from sfumato.models.requirements import passing
-from tests.support.models import NobodyAlone, needs_of
+from tests.support.models import NobodyAlone, needs_of, passing
 from tests.support.tables import PATIENTS, groups_of, microdata, partition
 from tests.support.waiting import PATIENCE
 

@@ -16,8 +16,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ParameterError
-from sfumato.models.requirements import passing
-from tests.support.models import needs_of
+from tests.support.models import needs_of, passing
 from tests.support.strategies import tables, taxonomies
 from tests.support.tables import attribute, groups_of, microdata
 

@@ -23,8 +23,8 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.models.anonymity import KAnonymity
-from sfumato.models.requirements import compile_rules
-from tests.support.models import needs_of
+from sfumato.models.bound import compile_rules
+from tests.support.models import bound_of
 from tests.support.strategies import tables
 from tests.support.tables import microdata
 
@@ -282,7 +282,7 @@ def test_some_groups_take_rows_instead_of_merging() -> None:
     """Then the points of one split-off part are in two groups."""
     table = microdata({"x": np.random.default_rng(2).integers(0, 10_000, 300)})
     arrays, sets = prepared(table, 0)
-    rules = compile_rules(needs_of(KAnonymity(7), table), table)
+    rules = compile_rules(bound_of(KAnonymity(7), table))
     assert rules is not None
     index = split_cloud(arrays, sets, rules.least, 3)
     parts = [ring(index, group) for group in alive(index)]

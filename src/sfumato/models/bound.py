@@ -1,0 +1,112 @@
+"""Requirements bound to one table: what each sees of all rows is counted once, and asked often.
+
+Feasibility, compiled rules, merged values and closeness all look at the whole table; so does every
+verdict of a model that compares a group with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.core.arrays import Counts, Flags, Floats, Ints
+from sfumato.core.histograms import Histograms
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.errors import Infeasible
+from sfumato.models._rules import Rule, rule_matrix
+from sfumato.models.base import BuiltIn
+from sfumato.models.requirements import Requirement
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """The requirements of a table; ``everyone[i]`` is what ``needs[i]`` sees of it as one group."""
+
+    table: Microdata
+    needs: tuple[Requirement, ...]
+    everyone: tuple[Histograms, ...]
+
+    @classmethod
+    def of(cls, needs: tuple[Requirement, ...], table: Microdata) -> Bound:
+        """Count every attribute that a requirement is about."""
+        counted = {
+            name: Histograms.of_sizes(np.array([table.n_rows], np.int64))
+            if name is None
+            else Histograms.of_everyone(table.attributes[name], table.codes[name])
+            for name in {need.attribute for need in needs}
+        }
+        return cls(table, needs, tuple(counted[need.attribute] for need in needs))
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the whole table, as one group, passes."""
+        return all(
+            bool(need.model.passes(whole)[0])
+            for need, whole in zip(self.needs, self.everyone, strict=True)
+        )
+
+    def passing(self, partition: Partition, rows: Ints | None = None) -> Flags:
+        """Per group, whether it meets every requirement.
+
+        The partition is of the table, or of some of its ``rows``: these are compared with the whole
+        table all the same.
+        """
+        verdict = np.ones(partition.n_groups, np.bool_)
+        for need, whole in zip(self.needs, self.everyone, strict=True):
+            seen = need.histograms(self.table, partition, rows)
+            verdict &= need.model.passes(replace(seen, whole=whole.whole))
+        return verdict
+
+    def rules(self) -> tuple[Rule | None, ...]:
+        """The compiled form of each requirement, None where there is none."""
+        return tuple(
+            need.model.rule(whole) if isinstance(need.model, BuiltIn) else None
+            for need, whole in zip(self.needs, self.everyone, strict=True)
+        )
+
+
+class CompiledRules(NamedTuple):
+    """Requirements in the form the kernels read (see _rules).
+
+    The histograms of all sensitive attributes stand one after another in one array; ``offsets``
+    says where each starts.
+    """
+
+    rules: Floats
+    whole_counts: Counts
+    offsets: dict[str, int]
+    least: int
+
+
+def require_feasible(needs: tuple[Requirement, ...], table: Microdata) -> Bound:
+    """Raise Infeasible unless the whole table, as one group, passes; the bound requirements.
+
+    All built-in models are kept when groups are merged, so this is exact for them.
+    """
+    bound = Bound.of(needs, table)
+    for need, whole in zip(needs, bound.everyone, strict=True):
+        if not need.model.passes(whole)[0]:
+            if isinstance(need.model, BuiltIn):
+                raise need.model.refusal(whole)
+            raise Infeasible(f"the whole table does not pass {need}", model=need.model)
+    return bound
+
+
+def compile_rules(bound: Bound) -> CompiledRules | None:
+    """The requirements as kernel rules, or None when one of them has no compiled form."""
+    offsets: dict[str, int] = {}
+    counts: list[Counts] = [np.zeros(0, np.int64)]
+    placed, least = [], 1
+    for need, seen, rule in zip(bound.needs, bound.everyone, bound.rules(), strict=True):
+        if rule is None:
+            return None
+        if need.attribute is not None and need.attribute not in offsets:
+            offsets[need.attribute] = sum(map(len, counts))
+            counts.append(seen.whole)
+        first = offsets[need.attribute] if need.attribute is not None else 0
+        placed.append((rule, first, first + len(seen.whole)))
+        least = max(least, rule.least)
+    return CompiledRules(rule_matrix(placed), np.concatenate(counts), offsets, least)
