@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+import pyarrow as pa
+
+from sfumato.core.arrays import Codes, Counts
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.engines.base import Engine, Room
+from sfumato.models.bound import Bound
 from sfumato.models.requirements import Requirement
 
 OWN: dict[str, Any] = {"name": "own"}  # what release.json says of an algorithm of the owner's own
@@ -39,6 +44,35 @@ class Partitioner(Protocol):
         progress: Progress | None = None,
     ) -> Partition:
         """Divide the table; ``progress`` hears the share of rows that are settled."""
+        ...
+
+
+class Plan(Protocol):
+    """The first cuts of a table beyond memory: regions that fit, to be divided one by one.
+
+    Every group of the table lies in one region, and the groups are those of the table in memory.
+    """
+
+    @property
+    def loads(self) -> Counts:
+        """The rows of every region."""
+        ...
+
+    def of_rows(self, part: pa.Table) -> Codes:
+        """The region of every row of a coded part (engines/coded.py)."""
+        ...
+
+    def divide(self, number: int, table: Microdata, randomness: Randomness) -> Partition:
+        """Divide the rows of a region."""
+        ...
+
+
+@runtime_checkable
+class Planner(Protocol):
+    """A partitioner that can do without having all rows in memory."""
+
+    def plan(self, engine: Engine, bound: Bound, room: Room) -> Plan:
+        """Find regions that fit; ``bound`` knows the table's counts and none of its rows."""
         ...
 
 

@@ -19,11 +19,12 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sfumato.core.arrays import Counts
+from sfumato.core.arrays import Counts, Ints
 from sfumato.core.attribute import Attribute, Kind
-from sfumato.core.microdata import Microdata
+from sfumato.core.histograms import Histograms
 from sfumato.models.base import BuiltIn, Model, has
 from sfumato.models.bound import Bound
+from sfumato.models.requirements import Requirement
 
 MANY = 1024  # values; in a group of ten, two rare ones meet in one class once in twenty
 
@@ -46,7 +47,7 @@ def _merged(bound: Bound, name: str) -> Bound:
     about = [at for at, need in enumerate(needs) if need.attribute == name]
     counts = bound.everyone[about[0]].whole
     if all(has(needs[at].model, "values_safe") for at in about):
-        return Bound.of(needs, _with_classes(table, name, _rare_together(counts), ordered=False))
+        return _with_classes(bound, needs, name, _rare_together(counts), ordered=False)
     n_values = int(np.count_nonzero(counts))
     width = -(-n_values // MANY)
     slack = 2 * width / max(1, n_values - 1)
@@ -57,7 +58,7 @@ def _merged(bound: Bound, name: str) -> Bound:
             return bound
         stricter[at] = replace(needs[at], model=model)
     classes = np.maximum(0, np.cumsum(counts > 0) - 1) // width
-    return Bound.of(tuple(stricter), _with_classes(table, name, classes, ordered=True))
+    return _with_classes(bound, tuple(stricter), name, classes, ordered=True)
 
 
 def _on_neighbours(model: Model, attribute: Attribute, slack: float) -> Model | None:
@@ -74,7 +75,24 @@ def _rare_together(counts: Counts) -> Counts:
     return np.where(rank < half, rank, half + rank % half)
 
 
-def _with_classes(table: Microdata, name: str, classes: Counts, *, ordered: bool) -> Microdata:
+def _with_classes(
+    bound: Bound, needs: tuple[Requirement, ...], name: str, classes: Counts, *, ordered: bool
+) -> Bound:
+    """The requirements on merged values, their counts merged as well."""
     merged = Attribute(name, Kind.CATEGORICAL, pa.array(range(MANY)), ordered=ordered)
-    codes = {**table.codes, name: classes.astype(np.int16)[table.codes[name]]}
-    return replace(table, attributes={**table.attributes, name: merged}, codes=codes)
+    of_code: Ints = classes.astype(np.int16)
+    table = bound.table
+    table = replace(
+        table,
+        attributes={**table.attributes, name: merged},
+        codes={**table.codes, name: of_code[table.codes[name]]},
+    )
+    everyone = tuple(
+        Histograms.of_whole(merged, _summed(seen, classes)) if need.attribute == name else seen
+        for need, seen in zip(needs, bound.everyone, strict=True)
+    )
+    return Bound(table, needs, everyone, {**bound.classes, name: of_code})
+
+
+def _summed(seen: Histograms, classes: Counts) -> Counts:
+    return np.bincount(classes, weights=seen.whole, minlength=MANY).astype(np.int64)

@@ -44,7 +44,7 @@ class Histograms:
         """Count the codes of an attribute inside each group."""
         whole = np.bincount(codes, minlength=attribute.size)
         if n_groups == 1:
-            return cls._of_whole(attribute, whole)
+            return cls.of_whole(attribute, whole)
         sizes = np.bincount(groups, minlength=n_groups)
         starts = np.append(0, np.cumsum(sizes))
         first, values, counts = count_values(codes.astype(np.int32), groups, starts, attribute.size)
@@ -53,7 +53,7 @@ class Histograms:
     @classmethod
     def of_everyone(cls, attribute: Attribute, codes: Ints) -> Histograms:
         """Count the codes of an attribute in one group of all rows."""
-        return cls._of_whole(attribute, np.bincount(codes, minlength=attribute.size))
+        return cls.of_whole(attribute, np.bincount(codes, minlength=attribute.size))
 
     @classmethod
     def of_matrix(cls, attribute: Attribute, matrix: Counts, whole: Counts) -> Histograms:
@@ -109,14 +109,15 @@ class Histograms:
 
     def one_group(self, counts: Counts) -> Histograms:
         """One group in which each value occurs so often, of the same table."""
-        return replace(self._of_whole(self.attribute, counts), whole=self.whole)
+        return replace(self.of_whole(self.attribute, counts), whole=self.whole)
 
     def merged(self) -> Histograms:
         """The whole table as one group."""
-        return self._of_whole(self.attribute, self.whole)
+        return self.of_whole(self.attribute, self.whole)
 
     @classmethod
-    def _of_whole(cls, attribute: Attribute | None, whole: Counts) -> Histograms:
+    def of_whole(cls, attribute: Attribute | None, whole: Counts) -> Histograms:
+        """One group of all rows, given how often each value occurs."""
         present = np.flatnonzero(whole)
         starts = np.array([0, len(present)], np.int64)
         return cls(attribute, starts, present.astype(np.int32), whole[present], whole)

@@ -6,7 +6,8 @@ verdict of a model that compares a group with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,22 +24,54 @@ from sfumato.models.requirements import Requirement
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """The requirements of a table; ``everyone[i]`` is what ``needs[i]`` sees of it as one group."""
+    """The requirements of a table; ``everyone[i]`` is what ``needs[i]`` sees of it as one group.
+
+    ``table`` may hold some of its rows only, or none. ``classes`` has the class of every code of
+    the sensitive attributes whose values were merged (algorithms/coarsen.py).
+    """
 
     table: Microdata
     needs: tuple[Requirement, ...]
     everyone: tuple[Histograms, ...]
+    classes: Mapping[str, Ints] = field(default_factory=dict)
 
     @classmethod
     def of(cls, needs: tuple[Requirement, ...], table: Microdata) -> Bound:
         """Count every attribute that a requirement is about."""
-        counted = {
-            name: Histograms.of_sizes(np.array([table.n_rows], np.int64))
-            if name is None
-            else Histograms.of_everyone(table.attributes[name], table.codes[name])
-            for name in {need.attribute for need in needs}
+        names = {need.attribute for need in needs if need.attribute is not None}
+        counts = {
+            name: np.bincount(table.codes[name], minlength=table.attributes[name].size)
+            for name in names
         }
-        return cls(table, needs, tuple(counted[need.attribute] for need in needs))
+        return cls.of_counts(needs, table, counts, table.n_rows)
+
+    @classmethod
+    def of_counts(
+        cls,
+        needs: tuple[Requirement, ...],
+        table: Microdata,
+        counts: Mapping[str, Counts],
+        n_rows: int,
+    ) -> Bound:
+        """Requirements of a table of so many rows, whose values were counted elsewhere."""
+        everyone = tuple(
+            Histograms.of_sizes(np.array([n_rows], np.int64))
+            if need.attribute is None
+            else Histograms.of_whole(table.attributes[need.attribute], counts[need.attribute])
+            for need in needs
+        )
+        return cls(table, needs, everyone)
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of the whole table."""
+        return int(self.everyone[0].whole.sum())
+
+    def over(self, table: Microdata) -> Bound:
+        """The same requirements over other rows of the same table, values merged as here."""
+        merged = {name: classes[table.codes[name]] for name, classes in self.classes.items()}
+        attributes, codes = self.table.attributes, {**table.codes, **merged}
+        return replace(self, table=replace(table, attributes=attributes, codes=codes))
 
     @property
     def feasible(self) -> bool:
@@ -86,8 +119,12 @@ def require_feasible(needs: tuple[Requirement, ...], table: Microdata) -> Bound:
 
     All built-in models are kept when groups are merged, so this is exact for them.
     """
-    bound = Bound.of(needs, table)
-    for need, whole in zip(needs, bound.everyone, strict=True):
+    return feasible(Bound.of(needs, table))
+
+
+def feasible(bound: Bound) -> Bound:
+    """The same requirements, if the whole table passes them; see require_feasible."""
+    for need, whole in zip(bound.needs, bound.everyone, strict=True):
         if not need.model.passes(whole)[0]:
             if isinstance(need.model, BuiltIn):
                 raise need.model.refusal(whole)

@@ -34,11 +34,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.algorithms.base import Progress
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.mondrian.kernel import Axes, CutRules, PointArrays, cut_all, new_workspace
 from sfumato.algorithms.mondrian.plain import cut_all_plain
+from sfumato.algorithms.mondrian.regions import Regions, Sensitive, plan_regions
 from sfumato.algorithms.mondrian.workload import asked_of, require_workload
 from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_serving_space
 from sfumato.algorithms.points import Points
@@ -48,9 +50,16 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
+from sfumato.engines.base import Engine, Room
 from sfumato.errors import ParameterError
 from sfumato.models._rules import SIZE
-from sfumato.models.bound import CompiledRules, compile_rules, require_feasible
+from sfumato.models.bound import (
+    Bound,
+    CompiledRules,
+    compile_rules,
+    feasible,
+    require_feasible,
+)
 from sfumato.models.requirements import Requirement
 
 _WATCHED = 200_000  # rows from which a run is long enough to be watched
@@ -96,13 +105,35 @@ class Mondrian:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = coarsened(require_feasible(needs, table))
+        return self._divide(bound, 0, randomness, progress)
+
+    def plan(self, engine: Engine, bound: Bound, room: Room) -> MondrianPlan:
+        """Cut a table beyond memory into regions that fit; regions.py says how."""
+        coarse = coarsened(feasible(bound))
+        rules = compile_rules(coarse)
+        if rules is None or self.relaxed or self.workload:
+            raise ParameterError(
+                "relaxed cuts, workloads and models of one's own need all rows in memory",
+                parameter="engine",
+            )
+        regions = plan_regions(
+            engine, _axes(coarse.table), self._cut_rules(rules, coarse.n_rows),
+            _sensitive(coarse, rules), rules.whole_counts, coarse.n_rows, room,
+        )  # fmt: skip
+        return MondrianPlan(self, coarse, regions)
+
+    def _divide(
+        self, bound: Bound, turn: int, randomness: Randomness, progress: Progress | None
+    ) -> Partition:
+        """Divide the rows of a region, all or some of the table's."""
         rules = compile_rules(bound)
         offsets = rules.offsets if rules else {}
+        table = bound.table
         if self.relaxed:
             order = randomness.permutation(table.n_rows).astype(np.int32)
-            points = Points.every_row(bound.table, offsets, order)
+            points = Points.every_row(table, offsets, order)
         else:
-            points = Points.distinct(bound.table, offsets)
+            points = Points.distinct(table, offsets)
         axes = _axes(table)
         asked = None
         if self.workload:
@@ -110,24 +141,12 @@ class Mondrian:
         if rules is None:
             groups = cut_all_plain(points, axes, bound, self.relaxed, self.choose, self.cuts, asked)
         else:
-            groups = self._compiled(points, axes, rules, asked, progress)
+            cut_rules = self._cut_rules(rules, bound.n_rows)
+            groups = _compiled(points, axes, cut_rules, turn, asked, progress)
         return Partition.of(groups[points.point_of_row])
 
-    def _compiled(
-        self,
-        points: Points,
-        axes: Axes,
-        rules: CompiledRules,
-        asked: Asked | None,
-        progress: Progress | None,
-    ) -> Codes:
-        """The group of every point, from the kernel."""
-        n_points, n_rows = len(points.weights), len(points.point_of_row)
-        member = np.arange(n_points, dtype=np.int32)
-        arrays = PointArrays(
-            points.codes, points.weights, member, points.starts, points.values, points.counts
-        )
-        cut_rules = CutRules(
+    def _cut_rules(self, rules: CompiledRules, n_rows: int) -> CutRules:
+        return CutRules(
             rules.rules,
             rules.whole_counts / n_rows,
             rules.least,
@@ -136,24 +155,80 @@ class Mondrian:
             self.choose == "round-robin",
             self.cuts == "all",
         )
-        workspace = new_workspace(n_points, axes.sizes, len(rules.whole_counts))
-        workspace.stack[0] = 0, n_points, n_rows, 0
-        workspace.totals[0] = rules.whole_counts
-        groups = np.empty(n_points, np.int32)
 
-        def run(control: Counts) -> int:
-            if asked is None:
-                return cut_all(arrays, axes, cut_rules, workspace, groups, control)
-            return cut_all_serving(
-                arrays, axes, cut_rules, asked, workspace, new_serving_space(asked), groups, control
-            )
 
-        announce(cut_all if asked is None else cut_all_serving)
-        if n_rows < _WATCHED:
-            run(np.zeros(2, np.int64))
-        else:
-            watch(run, n_rows, progress)
-        return groups
+@dataclass(frozen=True, slots=True, eq=False)
+class MondrianPlan:
+    """Regions of a table, and how each is cut further."""
+
+    algorithm: Mondrian
+    bound: Bound
+    regions: Regions
+
+    @property
+    def loads(self) -> Counts:
+        """The rows of every region."""
+        return self.regions.loads
+
+    def of_rows(self, part: pa.Table) -> Codes:
+        """The region of every row of a coded part."""
+        return self.regions.of_rows(part)
+
+    def divide(self, number: int, table: Microdata, randomness: Randomness) -> Partition:
+        """Divide the rows of a region."""
+        turn = int(self.regions.turns[number])
+        return self.algorithm._divide(self.bound.over(table), turn, randomness, None)
+
+
+def _compiled(
+    points: Points,
+    axes: Axes,
+    cut_rules: CutRules,
+    turn: int,
+    asked: Asked | None,
+    progress: Progress | None,
+) -> Codes:
+    """The group of every point, from the kernel."""
+    n_points, n_rows = len(points.weights), len(points.point_of_row)
+    member = np.arange(n_points, dtype=np.int32)
+    arrays = PointArrays(
+        points.codes, points.weights, member, points.starts, points.values, points.counts
+    )
+    n_values = len(cut_rules.whole)
+    workspace = new_workspace(n_points, axes.sizes, n_values)
+    workspace.stack[0] = 0, n_points, n_rows, turn
+    workspace.totals[0] = np.bincount(points.values, points.counts, n_values)
+    groups = np.empty(n_points, np.int32)
+
+    def run(control: Counts) -> int:
+        if asked is None:
+            return cut_all(arrays, axes, cut_rules, workspace, groups, control)
+        return cut_all_serving(
+            arrays, axes, cut_rules, asked, workspace, new_serving_space(asked), groups, control
+        )
+
+    announce(cut_all if asked is None else cut_all_serving)
+    if n_rows < _WATCHED:
+        run(np.zeros(2, np.int64))
+    else:
+        watch(run, n_rows, progress)
+    return groups
+
+
+def _sensitive(bound: Bound, rules: CompiledRules) -> Sensitive:
+    """Where the codes of sensitive attributes are counted in the rules' histogram."""
+    names = bound.table.schema.sensitive
+    places = [
+        bound.classes.get(name, np.arange(bound.table.attributes[name].size)) + first
+        for name, first in rules.offsets.items()
+    ]
+    lengths = np.array([len(one) for one in places], np.int64)
+    return Sensitive(
+        columns=np.array([names.index(name) for name in rules.offsets], np.int64),
+        starts=np.cumsum(lengths) - lengths,
+        places=np.concatenate([np.zeros(0, np.int32), *places]).astype(np.int32),
+        size=len(rules.whole_counts),
+    )
 
 
 def _axes(table: Microdata) -> Axes:

@@ -34,7 +34,7 @@ from sfumato.algorithms.mondrian.kernel import (
 )
 from sfumato.core.arrays import Codes, Counts, Flags, Whole
 from sfumato.core.compiled import kernel
-from sfumato.engines.base import Engine
+from sfumato.engines.base import Engine, Room
 from sfumato.engines.coded import quasi_codes, sensitive_codes
 
 _LEAF = -1
@@ -107,16 +107,12 @@ def plan_regions(
     sensitive: Sensitive,
     whole: Counts,
     n_rows: int,
-    most_rows: int,
-    most_bytes: int,
+    room: Room,
 ) -> Regions:
-    """Cut until no region has more than ``most_rows`` rows, or it cannot be cut at all.
-
-    ``most_bytes`` bounds the counts of one pass.
-    """
+    """Cut until every region fits, or cannot be cut at all."""
     nodes = [_Node(n_rows, 0, whole)]
-    together = max(1, most_bytes // (8 * int(axes.sizes.sum()) * (1 + sensitive.size)))
-    large = [0] if n_rows > most_rows else []
+    together = max(1, room.bytes // (8 * int(axes.sizes.sum()) * (1 + sensitive.size)))
+    large = [0] if n_rows > room.rows else []
     while large:
         asked, large = large[:together], large[together:]
         counts = engine.reduce(
@@ -129,7 +125,7 @@ def plan_regions(
                 node.axis, node.marks, halves = cut
                 node.children = len(nodes), len(nodes) + 1
                 nodes += halves
-                large += [at for at in node.children if nodes[at].load > most_rows]
+                large += [at for at in node.children if nodes[at].load > room.rows]
     return _leaves(nodes)
 
 
