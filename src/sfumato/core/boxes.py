@@ -14,9 +14,10 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.core._kernels import group_ranges
-from sfumato.core.arrays import Codes, Counts, Flags, Floats, Ints
+from sfumato.core.arrays import Codes, Counts, Flags, Floats, Ints, Words
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
+from sfumato.core.keyed import Key
 from sfumato.core.partition import Partition
 from sfumato.core.taxonomy import Taxonomy
 
@@ -40,6 +41,10 @@ class Side(Protocol):
 
     def n_values(self) -> Floats:
         """Per group, how many of these values the side covers."""
+        ...
+
+    def numbers(self, key: Key) -> Counts:
+        """Per group, a line of whole numbers that tells its side from others."""
         ...
 
     def covers(self, codes: Ints, groups: Codes) -> Flags:
@@ -89,6 +94,10 @@ class Ranges:
         inside = np.where(self.low < 0, 0.0, at[self.high] - at[self.low] + 1)
         return inside + self.missing
 
+    def numbers(self, key: Key) -> Counts:  # noqa: ARG002
+        """Both ends, and whether the value may lack."""
+        return np.stack([self.low, self.high, self.missing], axis=1, dtype=np.int64)
+
     def covers(self, codes: Ints, groups: Codes) -> Flags:
         """Between the ends, or missing where that may be."""
         lacks = codes == self.attribute.missing_code
@@ -134,6 +143,10 @@ class ValueSets:
     def n_values(self) -> Floats:
         """Values in the set."""
         return np.diff(self.starts).astype(np.float64)
+
+    def numbers(self, key: Key) -> Counts:
+        """A keyed word of each set."""
+        return key.list_words(self.codes, self.starts).view(np.int64)[:, None]
 
     def covers(self, codes: Ints, groups: Codes) -> Flags:
         """In the set."""
@@ -190,6 +203,10 @@ class Nodes:
         inside = np.where(self.nodes < 0, 0, self.taxonomy.n_leaves(self.nodes))
         return (inside + self.missing).astype(np.float64)
 
+    def numbers(self, key: Key) -> Counts:  # noqa: ARG002
+        """The node, and whether the value may lack."""
+        return np.stack([self.nodes, self.missing], axis=1, dtype=np.int64)
+
     def covers(self, codes: Ints, groups: Codes) -> Flags:
         """Below the node, or missing where that may be."""
         nodes = self.nodes[groups]
@@ -234,6 +251,10 @@ class Cells:
         """One, or all."""
         return np.where(self.codes < 0, self.domain_size, 1.0)
 
+    def numbers(self, key: Key) -> Counts:  # noqa: ARG002
+        """The value, or none."""
+        return self.codes[:, None].astype(np.int64)
+
     def covers(self, codes: Ints, groups: Codes) -> Flags:
         """The value itself, or anything."""
         shown = self.codes[groups]
@@ -257,6 +278,11 @@ class Boxes:
     def __iter__(self) -> Iterator[Side]:
         """Side after side."""
         return iter(self.sides)
+
+    def words(self, key: Key, *more: Counts) -> Words:
+        """A keyed word of each group's box, and of what else is shown of it, a number each."""
+        beside = [numbers[:, None] for numbers in more]
+        return key.line_words(np.hstack([*(side.numbers(key) for side in self.sides), *beside]))
 
     def taken(self, groups: Ints) -> Boxes:
         """The boxes of these groups, in this order."""

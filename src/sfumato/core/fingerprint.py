@@ -25,6 +25,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
 
 KEY_BYTES = 32
+PUBLIC_KEY = b"a checksum keeps no secret"
 _WORD = 2**64
 
 
@@ -46,11 +47,29 @@ class RowSum:
 
 def fingerprint(table: Microdata, key: bytes) -> str:
     """The fingerprint of a table's quasi-identifiers and sensitive values."""
+    return stated(table_sum(table, key), table.schema, key)
+
+
+def table_sum(table: Microdata, key: bytes) -> RowSum:
+    """The sums over a table's rows, or over some of them, whose domains are the table's."""
     hashes = np.zeros(table.n_rows, np.uint64)
     for name, attribute in table.attributes.items():
         domain = pa.concat_arrays([attribute.values, pa.nulls(1, attribute.values.type)])
         hashes += value_hashes(name, domain, key)[table.codes[name]]
-    return stated(row_sum(hashes, key), table.schema, key)
+    return row_sum(hashes, key)
+
+
+def digest(table: Microdata) -> bytes:
+    """A checksum of a table's rows, to bind chance to; no identifier is in it.
+
+    Insensitive columns do not count: they are published as they are.
+    """
+    return rows_digest(table_sum(table, PUBLIC_KEY), table.schema)
+
+
+def rows_digest(rows: RowSum, schema: Schema) -> bytes:
+    """The checksum of rows that were summed up with the public key."""
+    return stated(rows, schema, PUBLIC_KEY).encode()
 
 
 def stated(rows: RowSum, schema: Schema, key: bytes) -> str:

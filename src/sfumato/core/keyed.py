@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.core._siphash import siphash, siphash_words
-from sfumato.core.arrays import Counts, HalfWords, Words
+from sfumato.core.arrays import Counts, HalfWords, Ints, Words
 
 KEY_BYTES = 16
 
@@ -40,8 +40,13 @@ class Key:
     def line_words(self, lines: Counts) -> Words:
         """A word for every line of a matrix of whole numbers."""
         n, width = lines.shape
-        data = np.ascontiguousarray(lines, "<i8").reshape(-1).view(np.uint8)
-        return siphash(data, np.arange(n + 1, dtype=np.int64) * (8 * width), self._words)
+        flat = np.ascontiguousarray(lines, np.int64).reshape(-1)
+        return self.list_words(flat, np.arange(n + 1, dtype=np.int64) * width)
+
+    def list_words(self, numbers: Ints, starts: Counts) -> Words:
+        """A word for every list ``numbers[starts[i]:starts[i + 1]]``."""
+        data = np.ascontiguousarray(numbers, "<i8").view(np.uint8)
+        return siphash(data, 8 * starts, self._words)
 
     @property
     def _words(self) -> Words:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -95,21 +94,6 @@ class Microdata(Askable):
             self.insensitive.take(pa.array(rows)),
             self.ids and Ids(self.ids.name, self.ids.values.take(pa.array(rows))),
         )
-
-    def digest(self) -> bytes:
-        """A checksum of columns, domains and codes, to bind chance to; no identifier is in it.
-
-        Insensitive columns count with their names only: they are published as they are.
-        """
-        found = hashlib.sha256(repr((self.schema.roles, self.n_rows)).encode())
-        for name, codes in self.codes.items():
-            values = pa.table({name: self.attributes[name].values})
-            with pa.BufferOutputStream() as sink:
-                with pa.ipc.new_stream(sink, values.schema) as writer:
-                    writer.write_table(values)
-                found.update(sink.getvalue())
-            found.update(np.ascontiguousarray(codes, "<i8").data)
-        return found.digest()
 
     def __len__(self) -> int:
         """Number of rows."""

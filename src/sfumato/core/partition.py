@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core._kernels import rows_by_group, shuffle_groups
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes, Counts, HalfWords
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
 
@@ -78,10 +78,10 @@ class Partition:
         boxes = None if self.boxes is None else self.boxes.taken(order)
         return Partition(number[self.groups], self.sizes[order], boxes, self.notes)
 
-    def published_order(self, randomness: Randomness) -> Codes:
-        """Rows by the number of their group, in random order inside a group."""
+    def published_order(self, words: HalfWords) -> Codes:
+        """Rows by the number of their group, in random order inside a group: a word for each."""
         rows, starts = rows_by_group(self.groups, self.n_groups)
-        shuffle_groups(rows, starts, randomness.half_words(self.n_rows))
+        shuffle_groups(rows, starts, words[rows])
         return rows
 
     def published_groups(self) -> Codes:

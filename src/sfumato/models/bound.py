@@ -54,13 +54,12 @@ class Bound:
         n_rows: int,
     ) -> Bound:
         """Requirements of a table of so many rows, whose values were counted elsewhere."""
-        everyone = tuple(
-            Histograms.of_sizes(np.array([n_rows], np.int64))
-            if need.attribute is None
-            else Histograms.of_whole(table.attributes[need.attribute], counts[need.attribute])
-            for need in needs
-        )
-        return cls(table, needs, everyone)
+        seen: dict[str | None, Histograms] = {
+            name: Histograms.of_whole(table.attributes[name], found)
+            for name, found in counts.items()
+        }
+        seen[None] = Histograms.of_sizes(np.array([n_rows], np.int64))
+        return cls(table, needs, tuple(seen[need.attribute] for need in needs))
 
     @property
     def n_rows(self) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.core.answer import Answer, CountAnswers, Result
-from sfumato.core.fingerprint import fingerprint
+from sfumato.core.fingerprint import digest, fingerprint
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -257,7 +257,7 @@ def _warn_of_exposure(update: Update, m: int) -> None:
 
 def _digest(*tables: Microdata | None) -> bytes:
     """A checksum of several tables, of which some may be missing."""
-    return b"".join(bytes(32) if one is None else one.digest() for one in tables)
+    return b"".join(bytes(32) if one is None else digest(one) for one in tables)
 
 
 def _store(path: Path, change: Change, seed: str | None) -> None:

@@ -28,6 +28,7 @@ from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
 from sfumato.core.compiled import announce
 from sfumato.core.exact import exact_numbers
+from sfumato.core.fingerprint import digest
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Function, Query
@@ -90,7 +91,7 @@ class Engine:
             )
         announce(a_count)
         randomness = Randomness(seed)
-        randomness.bind((m, cohort, framework, first), table.digest)
+        randomness.bind((m, cohort, framework, first), lambda: digest(table))
         stored = build(table, m, cohort, first, randomness)
         return cls(table.schema, table.attributes, m, cohort, framework, stored)
 

@@ -15,6 +15,7 @@ from sfumato.algorithms.base import Stages, describe, silent
 from sfumato.algorithms.join.methods import JoinMethod, JoinPartition
 from sfumato.core.arrays import Codes, Ints
 from sfumato.core.boxes import Boxes
+from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.core.joined import Joined, Matching, join
@@ -91,7 +92,11 @@ def publish_join(
     randomness = Randomness(seed)
     needs = () if others is None else requirements(others, table.schema)
     purpose = (shown, method.name, method.trim, k, stated_promises(needs, ()))
-    randomness.bind((*purpose, describe(method.algorithm)), table.digest, joined.everyone.digest)
+    randomness.bind(
+        (*purpose, describe(method.algorithm)),
+        lambda: digest(table),
+        lambda: digest(joined.everyone),
+    )
     found = method.partition(
         joined,
         k,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 
+from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
@@ -47,7 +48,7 @@ def perturb(
     require_spelling(table)
     _warn_of_kept(table.n_rows, kept)
     randomness = Randomness(seed)
-    randomness.bind({name: one.p for name, one in kept.items()}, table.digest)
+    randomness.bind({name: one.p for name, one in kept.items()}, lambda: digest(table))
     shown, domains, columns = perturbed_tables(table, kept, randomness)
     manifest = Manifest(
         kind=PerturbedTable.kind,

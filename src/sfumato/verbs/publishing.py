@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, overload
 
+import numpy as np
+
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
+from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
@@ -17,10 +20,11 @@ from sfumato.core.seeds import Seed
 from sfumato.forms.anatomized.release import AnatomizedTables, anatomized_tables
 from sfumato.forms.columns import Labels
 from sfumato.forms.figures import anatomized_figures, generalized_figures
+from sfumato.forms.generalized.blocks import GROUPS, ROWS, arranged
 from sfumato.forms.generalized.release import (
     GeneralizedTable,
     boxes_of,
-    merged_alike,
+    group_words,
     published_groups,
     published_rows,
     require_means,
@@ -142,7 +146,7 @@ def _release(
     tell = progress or silent
     promise = stated_promises(needs, qids)
     randomness = Randomness(seed)
-    randomness.bind((shape, shown, averaged, describe(algorithm), promise), table.digest)
+    randomness.bind((shape, shown, averaged, describe(algorithm), promise), lambda: digest(table))
     partition = algorithm.partition(
         table, needs, randomness, lambda share: tell("partitioning", share)
     )
@@ -150,7 +154,6 @@ def _release(
     if left_out:
         rows, partition = partition.kept()
         table = table.take(rows)
-    partition = partition.relabelled(randomness)
     tell("building tables", 0.0)
     stated = Manifest(
         kind=shape,
@@ -162,6 +165,7 @@ def _release(
     )
     if shape == GeneralizedTable.kind:
         return _generalized(table, partition, needs, qids, shown, averaged, stated, randomness)
+    partition = partition.relabelled(randomness)
     groups = _counted(table, partition)
     require_kept(needs, groups, partition)
     warn_of_exposed(needs, groups)
@@ -186,14 +190,16 @@ def _generalized(
 ) -> GeneralizedTable:
     boxes = boxes_of(table, partition, labels)
     lines, columns = published_groups(table, partition, boxes, labels, means)
-    lines, partition = merged_alike(lines, partition)
+    words = group_words(boxes, lines, means, randomness.key(GROUPS))
+    lines, partition = arranged(lines, words, partition)
     groups = _counted(table, partition)
     if qids:
         require_kept_by_each(needs, table, partition, lines, columns, qids)
     else:
         require_kept(needs, groups, partition)
     warn_of_exposed(needs, groups)
-    rows, more = published_rows(table, partition, lines, randomness)
+    in_order = randomness.key(ROWS).half_words(np.arange(partition.n_rows))
+    rows, more = published_rows(table, partition, lines, in_order)
     figures = generalized_figures(
         stated.promise, columns, lines, partition.sizes, stated.suppressed
     )

@@ -29,7 +29,7 @@ def partitions(draw: st.DrawFn) -> Partition:
 
 def published(found: Partition, randomness: Randomness) -> tuple[Any, Any]:
     """Rows as they are published, and the group each had before it was relabelled."""
-    rows = found.relabelled(randomness).published_order(randomness)
+    rows = found.relabelled(randomness).published_order(randomness.half_words(found.n_rows))
     return rows, found.groups[rows]
 
 

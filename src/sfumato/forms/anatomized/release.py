@@ -157,7 +157,7 @@ def anatomized_tables(
     The partition's group numbers are published as they are, counted from 1.
     """
     require_names(table.schema)
-    rows = partition.published_order(randomness)
+    rows = partition.published_order(randomness.half_words(partition.n_rows))
     qit = dict(
         zip(
             table.schema.quasi,

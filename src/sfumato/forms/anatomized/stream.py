@@ -174,7 +174,7 @@ def _write_tables(folder: Path, divided: Divided, randomness: Randomness) -> _Fi
             )
             _require_kept(divided.need, found)
             first = figures.groups + 1
-            rows = partition.published_order(randomness)
+            rows = partition.published_order(randomness.half_words(partition.n_rows))
             columns = block.rows.take(pa.array(rows)).columns
             numbers = _numbers(partition.groups[rows], first, number)
             qit.write_table(pa.table([*columns, numbers], schema=qit_fields), _ROW_GROUP)

@@ -13,16 +13,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
-from sfumato.core.arrays import Codes
+from sfumato.core.arrays import Codes, Counts, HalfWords, Words
 from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes
 from sfumato.core.exact import exact_numbers, means_by_group
+from sfumato.core.keyed import Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
-from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError
 from sfumato.forms.columns import (
@@ -32,10 +33,10 @@ from sfumato.forms.columns import (
     insensitive_columns,
     side_for,
 )
-from sfumato.forms.compact import compact, number_lines
-from sfumato.forms.files import FileFormat, Files, Pieces, write_release
+from sfumato.forms.compact import compact
+from sfumato.forms.files import FileFormat, Files, write_release
+from sfumato.forms.generalized.blocks import Block, pieces
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.forms.parts import parts_of
 from sfumato.forms.remembering import remembered
 from sfumato.io.writing import printable
 
@@ -72,7 +73,7 @@ class GeneralizedTable(Askable):
     @property
     def table(self) -> pa.Table:
         """All published columns, one line per person."""
-        return pa.concat_tables(self._pieces())
+        return pa.concat_tables(pieces([self._block]))
 
     @remembered
     def write(
@@ -88,7 +89,7 @@ class GeneralizedTable(Askable):
         shown = replace(self, groups=printable(self.groups)) if format == "csv" else self
         return write_release(
             path,
-            {STEM: shown._pieces()},
+            {STEM: pieces([shown._block])},
             self.manifest,
             force=force,
             format=format,
@@ -98,21 +99,11 @@ class GeneralizedTable(Askable):
     @property
     def parts(self) -> list[int]:
         """The rows of the parts in which the table is written."""
-        return parts_of(self.groups, self.group_of_row)
+        return self._block.parts
 
-    def _pieces(self) -> Pieces:
-        low = 0
-        for size in self.parts:
-            yield self._slice(low, size)
-            low += size
-
-    def _slice(self, low: int, length: int) -> pa.Table:
-        lines = pa.array(self.group_of_row[low : low + length])
-        shown = self.groups.take(lines)
-        others = self.rows.slice(low, length)
-        return pa.table(
-            [*shown.columns, *others.columns], names=[*shown.column_names, *others.column_names]
-        )
+    @property
+    def _block(self) -> Block:
+        return Block(self.groups, self.group_of_row, self.rows)
 
     @property
     def tables(self) -> tuple[pa.Table, ...]:
@@ -187,21 +178,23 @@ def published_groups(
     return pa.table(shown), tuple(described)
 
 
-def merged_alike(lines: pa.Table, partition: Partition) -> tuple[pa.Table, Partition]:
-    """Groups whose lines are alike as one: to everybody outside they are one group, and the order
-    must not tell them apart.
-    """
-    numbers, first = number_lines(lines)
-    if len(first) == partition.n_groups:
-        return lines, partition
-    return lines.take(pa.array(first)), Partition.of(numbers[partition.groups])
+def group_words(boxes: Boxes, lines: pa.Table, means: Sequence[str], key: Key) -> Words:
+    """A keyed word of all that is shown of each group."""
+    shown = [lines.column(f"{name}_mean").combine_chunks() for name in means]
+    bits = [mean.fill_null(0.0).to_numpy().view(np.int64) for mean in shown]
+    return boxes.words(key, *bits, *(_flags(mean.is_null()) for mean in shown))
+
+
+def _flags(array: pa.BooleanArray) -> Counts:
+    flags: Counts = array.to_numpy(zero_copy_only=False).astype(np.int64)
+    return flags
 
 
 def published_rows(
-    table: Microdata, partition: Partition, lines: pa.Table, randomness: Randomness
+    table: Microdata, partition: Partition, lines: pa.Table, words: HalfWords
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
     """All that is published beside the boxes, row by row, and its description."""
-    rows = partition.published_order(randomness)
+    rows = partition.published_order(words)
     shown: Columns = {}
     described: list[PublishedColumn] = []
     for attribute in table.sensitive:

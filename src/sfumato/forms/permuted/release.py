@@ -109,7 +109,7 @@ def permuted_table(
     shown, _, described = anatomized_tables(table, partition, {}, randomness)
     for attribute in table.sensitive:
         # a random order of its own: nothing leads from a value to the row it came from
-        rows = partition.published_order(randomness)
+        rows = partition.published_order(randomness.half_words(partition.n_rows))
         values = attribute.decode(table.codes[attribute.name][rows])
         shown = shown.append_column(attribute.name, values)
     return shown, described
