@@ -19,7 +19,7 @@ from fuzzing.tables import Table, tables
 from fuzzing.truth import judge, rows_of
 from sfumato.errors import DataError, PromiseBroken, QueryRefused, SfumatoError
 from sfumato.forms.files import FileFormat
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from sfumato.io.plain import plain_table
 from sfumato.models.requirements import requirements
 from tests.support.algorithms import partitioner_classes, variants

@@ -31,6 +31,7 @@ from sfumato.forms.joined.release import JoinRelease, joined_tables, sensitive_t
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.permuted.release import PermutedTable
 from sfumato.forms.perturbed.release import PerturbedTable
+from sfumato.forms.registry import FORMS
 from sfumato.queries.binding import bind
 from sfumato.verbs import perturb
 from tests.support.models import Anything
@@ -46,7 +47,7 @@ LABELS: st.SearchStrategy[Labels] = st.sampled_from(["ranges", "sets", "taxonomy
 
 
 def test_every_kind_of_source_is_checked_here() -> None:
-    assert set(ask._KINDS) == set(POSSIBLE)
+    assert {Microdata, *(form.release for form in FORMS.values())} == set(POSSIBLE)
 
 
 @st.composite

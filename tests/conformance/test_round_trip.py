@@ -14,7 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.forms.files import FileFormat
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from sfumato.io.plain import plain_table
 from sfumato.verbs import perturb
 

@@ -18,7 +18,7 @@ from sfumato.core.predicates import Compare, Missing, OneOf, Predicate, between
 from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.errors import QueryRefused
 from sfumato.forms.files import FileFormat
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from tests.conformance.test_round_trip import ALSO_INSENSITIVE, FORMS, TYPES, column, table
 
 START = dt.datetime(2024, 10, 27, 0, 30, tzinfo=dt.UTC)  # half an hour before an hour is repeated

@@ -25,7 +25,7 @@ from sfumato.core.boxes import Ranges
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from sfumato.metrics.reconstruction import (
     generalized_reconstruction_error,
     least_reconstruction_error,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from sfumato.verbs import perturb
 
 N = 240

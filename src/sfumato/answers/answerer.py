@@ -8,6 +8,7 @@ from sfumato.answers.group_bounds import Found
 from sfumato.answers.packing import Where
 from sfumato.answers.rows import KeyCounts
 from sfumato.answers.value_bounds import Choices
+from sfumato.core.answer import Likely
 from sfumato.core.query import Function
 from sfumato.queries.columns import Catalog
 
@@ -24,6 +25,10 @@ class Answerer(Protocol):
         """Rows that satisfy all conditions, group by group."""
         ...
 
+    def likely(self, where: Where) -> Likely | None:
+        """Where their number lies by chance, if chance decides what is shown; None elsewhere."""
+        ...
+
     def counts_by(self, where: Where, name: str) -> KeyCounts:
         """The same for every value of an attribute."""
         ...
@@ -33,3 +38,12 @@ class Answerer(Protocol):
         satisfy all conditions. The condition that it is not missing is among them.
         """
         ...
+
+
+class Certain:
+    """What shows nothing by chance, so that bounds are all that can be said."""
+
+    __slots__ = ()
+
+    def likely(self, _where: Where) -> None:
+        """There is no such interval."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.answers.answerer import Certain
 from sfumato.answers.encoded import encoded_columns
 from sfumato.answers.group_bounds import Found, Scope, require_all_there
 from sfumato.answers.kernels import tally
@@ -27,7 +28,7 @@ from sfumato.queries.columns import Catalog
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupedTables:
+class GroupedTables(Certain):
     """Tables over the same groups of these sizes; the first is the largest."""
 
     catalog: Catalog

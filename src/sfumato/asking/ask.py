@@ -1,8 +1,8 @@
-"""Questions in, answers out: the way from text to a Result, for every kind of source."""
+"""Questions in, answers out: the way from text to a Result, for every source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,37 +21,24 @@ from sfumato.core.askable import Askable
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.errors import QueryRefused
-from sfumato.forms.anatomized.answers import grouped_tables
-from sfumato.forms.anatomized.release import AnatomizedTables
-from sfumato.forms.generalized.answers import Boxed
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.joined.answers import Joined
-from sfumato.forms.joined.release import JoinRelease
-from sfumato.forms.permuted.release import PermutedTable
-from sfumato.forms.perturbed.answers import Perturbed
-from sfumato.forms.perturbed.release import PerturbedTable
+from sfumato.forms.registry import form_of
 from sfumato.queries.asked import condition_of, question_of, questions_of
 from sfumato.queries.binding import NOT_MISSING, BoundQuery, bind
 
-# One line per kind of source: how it is prepared for questions.
-_KINDS: dict[type[Askable], Callable[[Any], Answerer]] = {
-    Microdata: GroupedTables.of_microdata,
-    AnatomizedTables: grouped_tables,
-    GeneralizedTable: Boxed.of_release,
-    PermutedTable: lambda release: grouped_tables(release.as_anatomized()),
-    PerturbedTable: Perturbed.of_release,
-    JoinRelease: Joined.of_release,
-}
 _prepared: WeakKeyDictionary[Askable, Answerer] = WeakKeyDictionary()
 
 
 def answerer(source: Askable) -> Answerer:
     """A release, or, for its owner, a table, prepared for questions when the first one comes."""
     if source not in _prepared:
-        if type(source) not in _KINDS:
-            raise TypeError(f"a {type(source).__name__} cannot be asked")
-        _prepared[source] = _KINDS[type(source)](source)
+        _prepared[source] = _answerer(source)
     return _prepared[source]
+
+
+def _answerer(source: Askable) -> Answerer:
+    if isinstance(source, Microdata):
+        return GroupedTables.of_microdata(source)
+    return form_of(source).answerer(source)
 
 
 def count(source: Askable, where: str | Query) -> Answer:
@@ -131,9 +118,7 @@ def _answer(asked: Answerer, where: Where, aggregate: Aggregate, counted: Counte
 def _counted(asked: Answerer, where: Where, known: Counted | None = None) -> Answer:
     """The answer of a count, which may be known already."""
     found = known or asked.find(where).counted()
-    if isinstance(asked, Perturbed) and found.lo < found.hi:
-        return Answer(*found, likely=asked.likely(where))
-    return Answer(*found)
+    return Answer(*found, likely=asked.likely(where) if found.lo < found.hi else None)
 
 
 def _types(

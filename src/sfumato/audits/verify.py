@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -26,38 +25,21 @@ from sfumato.audits.checks import (
 from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
 from sfumato.core.foreign import is_memory, our_errors
 from sfumato.core.histograms import Histograms
-from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError, shortened
-from sfumato.forms.bearing import CUSTOM, unbearable
+from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError
+from sfumato.forms.bearing import unbearable
 from sfumato.forms.checksums import other_checksums
+from sfumato.forms.evidence import Check
 from sfumato.forms.exposure import NEARLY, exposed
 from sfumato.forms.files import Files
-from sfumato.forms.joined.release import SENSITIVE_GROUP, JoinRelease
-from sfumato.forms.load import Release, read_release
-from sfumato.forms.manifest import WITHOUT_CHECKSUMS, Manifest
-from sfumato.forms.perturbed.release import PerturbedTable
+from sfumato.forms.load import read_release
+from sfumato.forms.manifest import CUSTOM, WITHOUT_CHECKSUMS, Manifest
+from sfumato.forms.registry import Release, form_of
 from sfumato.forms.settled import settled
 from sfumato.forms.stated import read_manifest
 from sfumato.io.opened import one_line
 from sfumato.io.paths import usable
 from sfumato.models.base import BuiltIn, Model
 from sfumato.models.registry import model_from_dict
-
-_ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One statement of release.json and whether the files bear it out."""
-
-    statement: str
-    kept: bool
-    detail: str = ""
-
-    def __post_init__(self) -> None:
-        """A value in a detail may be of any length."""
-        for name in ("statement", "detail"):
-            object.__setattr__(self, name, shortened(getattr(self, name)))
-
 
 _SEARCHABLE = Check(
     "a seed that nobody can find",
@@ -205,9 +187,8 @@ def _promise(release: Release, stated: dict[str, Any], own: dict[str, Model]) ->
     if unborne := _bearing(release.manifest, stated):
         return unborne
     try:
-        if isinstance(release, PerturbedTable):
-            return _check_retention(release, stated)
-        return _check(release, stated, own)
+        judged = form_of(release).judged
+        return judged(release, stated) if judged else _check(release, stated, own)
     except Exception as error:
         _require_memory(error)
         return Check(str(stated.get("class", stated.get("model"))), False, _told(error))
@@ -216,7 +197,7 @@ def _promise(release: Release, stated: dict[str, Any], own: dict[str, Model]) ->
 def _check(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> Check:
     """Compute one promise again."""
     on, within, said = stated.get("on"), stated.get("within"), ""
-    about_sizes = isinstance(release, JoinRelease) and on == SENSITIVE_GROUP
+    about_sizes = on is not None and on == form_of(release).sizes_on
     aside = ("within", "on") if about_sizes else ("within",)
     model = _model({key: value for key, value in stated.items() if key not in aside}, own)
     evidence = evidence_on(release, on)
@@ -245,24 +226,6 @@ def _exposed(seen: Histograms) -> str:
         f"and yet {nearly:,} of {int(seen.sizes.sum()):,} people are in groups where one value has "
         f"more than {NEARLY:.0%} of the rows, {certain:,} where it has all"
     )
-
-
-def _check_retention(release: PerturbedTable, stated: dict[str, Any]) -> Check:
-    """What p promises can be computed again; that values were kept so often cannot be seen."""
-    on = str(stated.get("on"))
-    p, m, size = (stated.get(name, 0) for name in ("p", "m", "domain_size"))
-    if list(stated) != ["model", "on", "p", "m", "domain_size"]:
-        return Check(f"perturbation of {on}", False, "it is stated by on, p, m and domain_size")
-    if type(p) is not float or type(m) not in (int, float) or type(size) is not int:
-        return Check(f"perturbation of {on}", False, "p, m and domain_size are numbers")
-    kept, statement = release.retention(on), f"{m:g}-perturbation of {on}"
-    if size != kept.size:
-        return Check(statement, False, f"{size:,} values are stated, the domain has {kept.size:,}")
-    if not 0 < kept.p < 1 or kept.m < m * (1 - _ROUNDING):
-        return Check(statement, False, f"p = {kept.p:g} keeps a guess at 1/{kept.m:.4g} only")
-    if not m > 1 or not isclose(kept.m, m, rel_tol=_ROUNDING):
-        return Check(statement, False, f"with p = {kept.p:g} m is {kept.m:.6g}, not {m:g}")
-    return Check(statement, True, f"p = {kept.p:.4g} is the publisher's word: files cannot show it")
 
 
 def _model(stated: dict[str, Any], own: dict[str, Model]) -> Model:

@@ -15,8 +15,8 @@ from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.core.schema import Role
-from sfumato.forms.joined.release import JoinRelease
-from sfumato.forms.load import Release, load
+from sfumato.forms.load import load
+from sfumato.forms.registry import Release, form_of
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table
 
@@ -79,7 +79,7 @@ def breach(
         raise click.UsageError("--query and --names are for the true table: --truth FILE -s FILE")
     release, person = load(folder), _person(stated)
     listing = {"missing": reading["missing"], "header": reading["header"]}
-    if isinstance(release, JoinRelease) and truth is not None and schema_path is not None:
+    if form_of(release).external and truth is not None and schema_path is not None:
         table = read(truth, read_schema(schema_path), **reading)
         risk = join_risk(release, table, external, **listing)
         return _print_join_risk(risk, as_json)

@@ -19,6 +19,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError
 from sfumato.forms.columns import Labels
 from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.registry import FORMS
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
@@ -215,7 +216,7 @@ def publish(
     else:
         require_default(("m", "p"), "adds no noise")
         algorithm = algorithm_of(method, given)
-        if (form or algorithm.form) != "generalized" and (labels is not None or means):
+        if not FORMS[form or algorithm.form].boxes and (labels is not None or means):
             raise click.UsageError("--labels and --means are for boxes; this form has none")
         with show.stages(quiet=as_json) as tell:
             manifest = publish_file(

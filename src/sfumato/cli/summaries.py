@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sfumato.cli import show
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.joined.release import JoinRelease, OwnFigures
+from sfumato.forms.joined.release import OwnFigures
 from sfumato.forms.manifest import Manifest
-from sfumato.forms.perturbed.release import PerturbedTable
+from sfumato.forms.registry import FORMS
 
 _FEW = 20  # lines of one kind
 
@@ -18,7 +17,7 @@ _FEW = 20  # lines of one kind
 def summarize(manifest: Manifest, path: Path) -> None:
     """What was published, what it cost, what to do next."""
     page = show.console()
-    grouped = "" if manifest.kind == PerturbedTable.kind else f" in {manifest.groups:,} groups"
+    grouped = f" in {manifest.groups:,} groups" if FORMS[manifest.kind].grouped else ""
     rows = show.bold(f"{manifest.rows:,}")
     show.say(page, "Published ", rows, f" rows{grouped}: {path}", wrap=False)
     if manifest.suppressed:
@@ -86,7 +85,7 @@ def _fact(value: object) -> object:
 
 def _lost(manifest: Manifest) -> list[tuple[str, object]]:
     figures = manifest.metrics
-    if manifest.kind == PerturbedTable.kind:
+    if "expected_changed" in figures:
         changed = figures["expected_changed"].items()
         return [(f"rows with another {name}", f"about {share:.1%}") for name, share in changed]
     sizes, error = figures["group_sizes"], figures["reconstruction_error"]
@@ -96,7 +95,7 @@ def _lost(manifest: Manifest) -> list[tuple[str, object]]:
     ]
     if "average_group_size" in figures:
         lost.append(("C_AVG (mean size / k)", figures["average_group_size"]))
-    if manifest.kind not in (GeneralizedTable.kind, JoinRelease.kind):
+    if isinstance(error, Mapping):
         return [*lost, *((f"RCE of {name} (0 exact)", value) for name, value in error.items())]
     return [
         *lost,

@@ -10,36 +10,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.forms.anatomized.release import AnatomizedTables
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.joined.release import SENSITIVE_GROUP, JoinRelease
-from sfumato.forms.permuted.release import PermutedTable
-from sfumato.forms.perturbed.release import MODEL as PERTURBATION
-from sfumato.forms.perturbed.release import PerturbedTable
-from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
+from sfumato.forms.manifest import CUSTOM
+from sfumato.forms.registry import FORMS
+from sfumato.models.anonymity import KAnonymity
 from sfumato.models.registry import MODELS
 
-CUSTOM = "custom"
 _OF_VALUES = {name for name, model in MODELS.items() if model.needs_sensitive}
-_EXACT = (AnatomizedTables.kind, PermutedTable.kind)
 
 
-def unbearable(kind: str, stated: Mapping[str, Any]) -> str | None:
+def unbearable(name: str, stated: Mapping[str, Any]) -> str | None:
     """Why a form cannot bear a promise as release.json states it; None if it can."""
-    model, on = str(stated.get("model")), stated.get("on")
-    if kind == PerturbedTable.kind:
-        borne = model == PERTURBATION
-        return None if borne else f"{model} is not a promise of this form: it has no groups"
-    if model in _OF_VALUES or (model == CUSTOM and on is not None):
+    form, model, on = FORMS[name], str(stated.get("model")), stated.get("on")
+    of_values = model in _OF_VALUES or (model == CUSTOM and on is not None)
+    if form.bears(model, on) or (form.grouped and of_values):
         return None
-    if kind in _EXACT and (model == KAnonymity.name or model == CUSTOM):
+    if not form.grouped:
+        return f"{model} is not a promise of this form: it has no groups"
+    if not form.boxes and model in (KAnonymity.name, CUSTOM):
         return (
-            f"{model} is not a promise of this form: the {kind} form shows the quasi-identifiers "
+            f"{model} is not a promise of this form: the {name} form shows the quasi-identifiers "
             "of every row exactly, so the size of a group hides nobody"
         )
-    sizes = {
-        GeneralizedTable.kind: model in (KAnonymity.name, CUSTOM) and on is None,
-        JoinRelease.kind: (model == KJoinAnonymity.name and on is None)
-        or (model == KAnonymity.name and on == SENSITIVE_GROUP),
-    }
-    return None if sizes.get(kind) else f"{model} is not a promise of the {kind} form"
+    return f"{model} is not a promise of the {name} form"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from sfumato.core.arrays import Counts, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.schema import Role
-from sfumato.errors import SchemaError, SfumatoError
+from sfumato.errors import SchemaError, SfumatoError, shortened
 from sfumato.forms.manifest import Manifest, PublishedColumn, encoded
 
 
@@ -40,6 +41,20 @@ class Evidence(Protocol):
     def name(self, group: int) -> str:
         """A group in words, by what is published of it."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One statement of release.json and whether the files bear it out."""
+
+    statement: str
+    kept: bool
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        """A value in a detail may be of any length."""
+        for name in ("statement", "detail"):
+            object.__setattr__(self, name, shortened(getattr(self, name)))
 
 
 def other_columns(found: list[str], stated: list[str], where: str) -> Iterator[str]:

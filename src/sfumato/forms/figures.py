@@ -16,7 +16,8 @@ import pyarrow as pa
 from sfumato.core.arrays import Counts
 from sfumato.core.boxes import Boxes
 from sfumato.core.histograms import Histograms
-from sfumato.forms.manifest import PublishedColumn
+from sfumato.core.schema import Role
+from sfumato.forms.manifest import Manifest, PublishedColumn
 from sfumato.forms.reading import read_boxes
 from sfumato.metrics import information_loss as loss
 from sfumato.metrics.reconstruction import (
@@ -40,6 +41,12 @@ def generalized_figures(
     """Figures of boxes, one line of ``groups`` each; a row that is left out counts as unknown."""
     boxes = read_boxes(columns, groups)
     return rounded({**_group_figures(promise, sizes), **_box_figures(boxes, sizes, left_out)})
+
+
+def published_figures(manifest: Manifest, groups: pa.Table, sizes: Counts) -> dict[str, Any]:
+    """The same, from what a release states of itself."""
+    columns = manifest.of_role(Role.QUASI)
+    return generalized_figures(manifest.promise, columns, groups, sizes, manifest.suppressed)
 
 
 def anatomized_figures(

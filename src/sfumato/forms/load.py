@@ -1,34 +1,18 @@
-"""Open a release folder, whatever its kind."""
+"""Open a release folder, whatever its form."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeAlias
 
 from sfumato.core.foreign import our_errors
 from sfumato.errors import ReleaseError
-from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.checksums import other_checksums
 from sfumato.forms.files import Files
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.joined.release import JoinRelease
-from sfumato.forms.permuted.release import PermutedTable
-from sfumato.forms.perturbed.release import PerturbedTable
+from sfumato.forms.registry import FORMS, Release
 from sfumato.forms.remembering import made_from
 from sfumato.forms.settled import settled
 from sfumato.forms.stated import read_manifest
 from sfumato.io.paths import usable
-
-Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
-Release: TypeAlias = Grouped | PermutedTable | PerturbedTable | JoinRelease
-
-_KINDS: dict[str, type[Release]] = {
-    GeneralizedTable.kind: GeneralizedTable,
-    AnatomizedTables.kind: AnatomizedTables,
-    PermutedTable.kind: PermutedTable,
-    PerturbedTable.kind: PerturbedTable,
-    JoinRelease.kind: JoinRelease,
-}
 
 
 @our_errors("reading a release")
@@ -54,11 +38,11 @@ def _load(folder: Path) -> Release:
 def read_release(files: Files) -> Release:
     """Read the tables of a release folder."""
     kind = files.manifest.kind
-    if kind not in _KINDS:
+    if kind not in FORMS:
         raise ReleaseError(
             f"{files.folder} is a release of kind {kind!r}, which this sfumato does not know",
             path=files.folder,
         )
-    release = _KINDS[kind].read(files)
+    release: Release = FORMS[kind].release.read(files)
     made_from(release, files.folder.resolve())
     return release

@@ -28,6 +28,8 @@ FORMAT = "sfumato-release"
 VERSION = 2
 WITHOUT_CHECKSUMS = 1  # a format that is still read
 FILE = "release.json"
+CUSTOM = "custom"  # the model of a promise that is the publisher's own
+MANY = 10**12  # more than can be counted here is a message, not a number
 MAKER = "sfumato"
 CHECKSUM = "checksum"
 

@@ -64,9 +64,7 @@ class Intervals(NamedTuple):
 def static_anatomy(table: Microdata, m: int = 10, seed: Seed | None = None) -> AnatomizedTables:
     """sta-ana: QIT and ST of groups with m different values."""
     _require(table, m)
-    release = publish(table, Anatomize(), LDiversity(m), seed=seed)
-    assert isinstance(release, AnatomizedTables)
-    return release
+    return publish(table, Anatomize(), LDiversity(m), form="anatomized", seed=seed)
 
 
 def static_generalization(
@@ -75,9 +73,7 @@ def static_generalization(
     """sta-gen: boxes in which no value has more than 1/m of the rows; ``unique``: m different."""
     _require(table, m)
     algorithm = UniqueMondrian(m) if unique else Mondrian()
-    release = publish(table, algorithm, LDiversity(m), seed=seed)
-    assert isinstance(release, GeneralizedTable)
-    return release
+    return publish(table, algorithm, LDiversity(m), seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +114,14 @@ def result_intervals(
     queries: Iterable[str | Query],
 ) -> Intervals:
     """The intervals that the paper compares: bounds, or of ran-pert the 80 % interval."""
-    if isinstance(source, PerturbedTable):
-        asked = answerer(source)
-        found = [asked.likely(bound.where) for bound in bound_all(asked, queries)]  # type: ignore[attr-defined]
-        ends = np.array([(one.lo, one.hi) for one in found], np.float64).reshape(-1, 2)
-        return Intervals(ends[:, 0], ends[:, 1])
-    counts = source.counts(queries)
-    return Intervals(counts.lo.astype(np.float64), counts.hi.astype(np.float64))
+    if isinstance(source, Engine):
+        counts = source.counts(queries)
+        return Intervals(counts.lo.astype(np.float64), counts.hi.astype(np.float64))
+    asked = answerer(source)
+    wheres = [bound.where for bound in bound_all(asked, queries)]
+    found = [asked.likely(where) or asked.find(where).counted() for where in wheres]
+    ends = np.array([(one.lo, one.hi) for one in found], np.float64).reshape(-1, 2)
+    return Intervals(ends[:, 0], ends[:, 1])
 
 
 def _require(table: Microdata, m: int) -> None:

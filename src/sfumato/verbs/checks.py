@@ -17,12 +17,12 @@ from sfumato.core.partition import Partition
 from sfumato.core.spelling import require_one_spelling
 from sfumato.errors import ParameterError, PromiseBroken, SfumatoWarning
 from sfumato.forms.anatomized.release import AnatomizedTables
-from sfumato.forms.bearing import CUSTOM, unbearable
+from sfumato.forms.bearing import unbearable
 from sfumato.forms.columns import require_labels
 from sfumato.forms.compact import number_lines
 from sfumato.forms.exposure import NEARLY, exposed
 from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.manifest import PublishedColumn
+from sfumato.forms.manifest import CUSTOM, PublishedColumn
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
 

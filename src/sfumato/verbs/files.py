@@ -19,8 +19,8 @@ from sfumato.forms.anatomized.stream import write_divided
 from sfumato.forms.columns import Labels
 from sfumato.forms.files import FileFormat
 from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.load import Release
 from sfumato.forms.manifest import Manifest
+from sfumato.forms.registry import Release
 from sfumato.forms.remembering import noting_rows
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room

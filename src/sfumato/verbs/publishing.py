@@ -29,9 +29,9 @@ from sfumato.forms.generalized.release import (
     published_rows,
     require_means,
 )
-from sfumato.forms.load import Release
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.permuted.release import PermutedTable, permuted_table
+from sfumato.forms.registry import Release
 from sfumato.forms.remembering import made_from
 from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements

@@ -27,7 +27,7 @@ from sfumato.audits.breach import (
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from sfumato.models.requirements import requirements
 from tests.support.releases import anatomized
 from tests.support.sealing import reseal

@@ -19,7 +19,7 @@ import sfumato as sf
 from sfumato.audits.evaluation import Evaluation, evaluate
 from sfumato.audits.evaluation.bins import bins_of
 from sfumato.errors import DataError, ParameterError, QueryRefused, ReleaseError, SchemaError
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from sfumato.queries.sql.writing import sql_of
 from tests.support.sealing import reseal
 from tests.support.seeds import long_seed

@@ -296,7 +296,7 @@ def test_what_is_asked_wrongly_is_refused() -> None:
         individual_breach(release, table)
     plain = sf.publish(table, sf.Mondrian(), sf.KAnonymity(5))
     with pytest.raises(ParameterError, match="individual_breach"):
-        join_risk(plain, table)  # type: ignore[arg-type]
+        join_risk(plain, table)
     other, _ = released(people, ~inside, sf.Refinement(sf.Mondrian()), 5)
     with pytest.raises(DataError, match="rows"):
         join_risk(other, table)

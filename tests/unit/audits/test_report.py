@@ -22,9 +22,9 @@ from sfumato.audits.report.page import render
 from sfumato.audits.report.text import number, percent, safe
 from sfumato.audits.report.writing import write_page
 from sfumato.audits.scales import decades, round_step, short, ticks
-from sfumato.audits.verify import Check
 from sfumato.errors import OutputExists, ReleaseError
-from sfumato.forms.load import Release
+from sfumato.forms.evidence import Check
+from sfumato.forms.registry import Release
 from tests.support.seeds import long_seed
 
 EVIL = "</script><script>alert(1)</script>"

@@ -14,8 +14,8 @@ import sfumato as sf
 from sfumato.forms.anatomized import release as anatomized
 from sfumato.forms.file_names import stems_found, stems_of
 from sfumato.forms.joined import release as joined
-from sfumato.forms.load import Release
 from sfumato.forms.perturbed import release as perturbed
+from sfumato.forms.registry import Release
 from sfumato.models.base import AllOf
 from sfumato.verbs import perturb
 

@@ -21,7 +21,7 @@ from sfumato.forms import load as loading
 from sfumato.forms import settled
 from sfumato.forms.checksums import file_checksum
 from sfumato.forms.files import FileFormat
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from sfumato.forms.stated import read_manifest
 from sfumato.io import folders
 from tests.support.sealing import reseal

@@ -16,7 +16,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import SfumatoWarning
 from sfumato.forms import remembering
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release
 from sfumato.forms.remembering import forget
 from sfumato.io.folders import RELEASE_FILES
 from tests.support.seeds import long_seed

@@ -35,7 +35,7 @@ from sfumato.audits.breach.known_values import (
 from sfumato.audits.breach.matching import Cells, cells_of
 from sfumato.audits.breach.persons import Persons
 from sfumato.audits.breach.results import QUANTILES, Belief, Breach
-from sfumato.audits.evidence import Evidence, evidence_of
+from sfumato.audits.evidence import evidence_of
 from sfumato.core._kernels import rows_by_group
 from sfumato.core.arrays import Codes, Counts, Floats
 from sfumato.core.attribute import Attribute
@@ -45,10 +45,8 @@ from sfumato.core.moments import python_values
 from sfumato.core.partition import Partition
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError
-from sfumato.forms.joined.release import JoinRelease
-from sfumato.forms.load import Grouped, Release
-from sfumato.forms.permuted.release import PermutedTable
-from sfumato.forms.perturbed.release import PerturbedTable
+from sfumato.forms.evidence import Evidence
+from sfumato.forms.registry import Grouped, Release, form_of
 from sfumato.io.hints import did_you_mean
 from sfumato.models.diversity import LDiversity
 
@@ -199,15 +197,16 @@ class _View:
 
     @classmethod
     def of(cls, release: Release, sensitive: str | None) -> _View:
-        guessable = _guessable(release)
+        form = form_of(release)
+        if form.unguessable is not None:
+            raise ParameterError(form.unguessable, parameter="release")
         known = [column.name for column in release.manifest.of_role(Role.SENSITIVE)]
         name = _chosen(known, sensitive)
         evidence = evidence_of(release)
         _require_whole(evidence)
-        grouped = _grouped(guessable)
         groups = evidence.histograms(name)
         assert groups.attribute is not None
-        return cls(grouped, name, groups.attribute, groups)
+        return cls(form.guessed(release), name, groups.attribute, groups)
 
     def belief(self, person: Persons, external: pa.Table | None) -> Belief:
         cells = cells_of(self.release, person.names)
@@ -246,28 +245,6 @@ class _View:
             if stated.get("model") == LDiversity.name and stated.get("on") == self.name
         ]
         return 1 / max(ls) if ls else None
-
-
-def _guessable(release: Release) -> Grouped | PermutedTable:
-    """A release whose rows stand in groups with their sensitive values."""
-    if isinstance(release, PerturbedTable):
-        raise ParameterError(
-            "a perturbed table has no groups to guess from; release.json states the chance 1/m "
-            "with which the shown value is the true one",
-            parameter="release",
-        )
-    if isinstance(release, JoinRelease):
-        raise ParameterError(
-            "lines of a join release are not all of the microdata, and their sensitive values "
-            "stand apart; join_risk(release, table) tells what somebody outside can find out",
-            parameter="release",
-        )
-    return release
-
-
-def _grouped(release: Grouped | PermutedTable) -> Grouped:
-    """A permuted table tells what QIT and ST tell, so it is read as those."""
-    return release.as_anatomized() if isinstance(release, PermutedTable) else release
 
 
 def _chosen(known: Sequence[str], sensitive: str | None) -> str:

@@ -20,9 +20,8 @@ from sfumato.audits.breach.persons import Persons, few, quasi_column
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.errors import DataError, ParameterError
-from sfumato.forms.anatomized.release import AnatomizedTables
-from sfumato.forms.load import Grouped
 from sfumato.forms.manifest import PublishedColumn
+from sfumato.forms.registry import Grouped
 from sfumato.io.hints import did_you_mean
 
 _REMEDY = "give the table that was published, read as it was then (query, --query)"
@@ -103,8 +102,7 @@ def _shown_values(release: Grouped, column: PublishedColumn) -> list[str]:
     """All values that a column names, in their order; none for ranges and labels."""
     if column.form not in ("value", "set", "cell"):
         return []
-    table = release.qit if isinstance(release, AnatomizedTables) else release.groups
-    return sorted(set(_texts(table.column(column.columns[0]))))
+    return sorted(set(_texts(release.tables[0].column(column.columns[0]))))
 
 
 def _texts(column: pa.ChunkedArray) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,9 @@ from sfumato.audits.breach.persons import Persons, declared_domain, quasi_column
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Flags, Words
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.forms.anatomized.release import GROUP, AnatomizedTables
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.load import Grouped
+from sfumato.forms.anatomized.release import GROUP
 from sfumato.forms.manifest import PublishedColumn
+from sfumato.forms.registry import Grouped, form_of
 
 # Codes on an axis: a missing value, a value no published row can have, and then the values.
 _MISSING, _NOWHERE, _FIRST = 0, 1, 2
@@ -73,9 +72,7 @@ class Cells(Protocol):
 
 def cells_of(release: Grouped, names: Sequence[str]) -> Cells:
     """What a release shows on the known columns."""
-    if isinstance(release, AnatomizedTables):
-        return _Vectors.of(release, names)
-    return _BoxCells.of(release, names)
+    return (_BoxCells if form_of(release).boxes else _Vectors).of(release, names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +86,7 @@ class _Vectors:
     vectors: Codes
 
     @classmethod
-    def of(cls, release: AnatomizedTables, names: Sequence[str]) -> _Vectors:
+    def of(cls, release: Any, names: Sequence[str]) -> _Vectors:
         encoded = {name: release.qit[name].combine_chunks().dictionary_encode() for name in names}
         domains = {name: column.dictionary for name, column in encoded.items()}
         matrix = np.stack([_coded(column.indices) for column in encoded.values()], axis=1)
@@ -134,7 +131,7 @@ class _BoxCells:
     columns: tuple[PublishedColumn, ...]
 
     @classmethod
-    def of(cls, release: GeneralizedTable, names: Sequence[str]) -> _BoxCells:
+    def of(cls, release: Any, names: Sequence[str]) -> _BoxCells:
         columns = tuple(quasi_column(release.manifest, name) for name in names)
         shown = [shown for column in columns for shown in column.columns]
         n = release.groups.num_rows

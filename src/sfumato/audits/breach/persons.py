@@ -21,9 +21,8 @@ from sfumato.core.schema import Role
 from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.forms.anatomized.release import AnatomizedTables
-from sfumato.forms.load import Grouped
 from sfumato.forms.manifest import Manifest, PublishedColumn
+from sfumato.forms.registry import Grouped
 from sfumato.io.hints import did_you_mean
 
 
@@ -121,8 +120,7 @@ def published_type(release: Grouped, column: PublishedColumn) -> pa.DataType:
         )
     if column.form == "label":
         return pa.string()
-    table = release.qit if isinstance(release, AnatomizedTables) else release.groups
-    kind = table.schema.field(column.columns[0]).type
+    kind = release.tables[0].schema.field(column.columns[0]).type
     return kind.value_type if pa.types.is_list(kind) else kind
 
 

@@ -21,18 +21,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.audits.checks.comparison import Comparison
-from sfumato.core.arrays import Counts
-from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables
+from sfumato.core.arrays import Counts, Ints
 from sfumato.forms.files import Files, csv_header
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.joined.release import JoinRelease
-from sfumato.forms.load import Release
 from sfumato.forms.manifest import FILE, Manifest
 from sfumato.forms.parts import PIECE
+from sfumato.forms.registry import FORMS, Release, form_of
 from sfumato.io.types import type_like, type_text
 from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
 
-_WITH_COUNTS = (AnatomizedTables.kind, JoinRelease.kind)
 _OURS = f"parquet-cpp-arrow version {pa.cpp_version}"
 _WRITER = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d\.\d")
 
@@ -64,8 +60,9 @@ def _other_order(path: Path, manifest: Manifest) -> Iterator[str]:
     found = _header(path)
     there = set(found)
     stated = [name for name, _ in manifest.types if name in there]
-    if manifest.kind in _WITH_COUNTS:
-        stated.sort(key=lambda name: name == COUNT)  # the last one of every table that has it
+    counts = FORMS[manifest.kind].count_column
+    if counts is not None:
+        stated.sort(key=lambda name: name == counts)  # the last one of every table that has it
     if found != stated:
         yield f"columns of {path.name} stand in another order than is stated"
 
@@ -131,17 +128,17 @@ def _other_parts(path: Path, parts: list[int], files: Files, release: Release) -
     sizes = (PIECE, ROW_GROUP)
     if any(set(parts[:-1]) <= {size} and 0 < sum(parts[-1:]) <= size for size in sizes):
         return
-    boxes = isinstance(release, GeneralizedTable | JoinRelease) and release.parts == parts
-    if boxes and path.stem == release.stems[0]:
+    form = form_of(release)
+    if form.parts and path.stem == release.stems[0] and form.parts(release) == parts:
         return
-    streamed = files.manifest.kind == AnatomizedTables.kind and all(parts)
-    if streamed and _at_ends_of_groups(files.whole(path.stem), np.cumsum(parts)[:-1]):
-        return
+    if form.group_column is not None and all(parts):
+        groups = files.whole(path.stem)[form.group_column].to_numpy()
+        if _at_changes(groups, np.cumsum(parts)[:-1]):
+            return
     yield f"the rows of {path.name} are divided in an uncommon way"
 
 
-def _at_ends_of_groups(table: pa.Table, places: Counts) -> bool:
-    groups = table[GROUP].to_numpy()
+def _at_changes(groups: Ints, places: Counts) -> bool:
     return bool((groups[places] != groups[places - 1]).all())
 
 

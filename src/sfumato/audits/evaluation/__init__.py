@@ -35,9 +35,9 @@ from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
 from sfumato.forms.joined.answers import UNKNOWN
-from sfumato.forms.joined.release import SENSITIVE_GROUP, JoinRelease
-from sfumato.forms.load import Release, load
+from sfumato.forms.load import load
 from sfumato.forms.manifest import Manifest
+from sfumato.forms.registry import Release, form_of
 from sfumato.io.paths import usable
 from sfumato.queries.asked import questions_of
 
@@ -144,7 +144,7 @@ def evaluate(
 
 
 def _presence(release: Release, table: Microdata, verification: Verification) -> float | None:
-    if not isinstance(release, JoinRelease) or not verification.checks[0].kept:
+    if not form_of(release).external or not verification.checks[0].kept:
         return None
     try:
         return float(join_risk(release, table).presence.max())
@@ -165,32 +165,26 @@ def _verified(release: Release | str | Path) -> tuple[str, Release, Verification
 def _refused(release: Release, verification: Verification, table: Microdata) -> dict[str, str]:
     """Columns that cannot be asked about: all of them if the tables are damaged."""
     stated = verification.checks[0]
-    if stated.kept and _uncounted(release):
+    if stated.kept and not form_of(release).counted(release):
         return {**dict.fromkeys(table.schema.sensitive, UNKNOWN), **unaskable(release)}
     if stated.kept:
         return unaskable(release)
     return {column.name: f"damaged tables: {stated.detail}" for column in release.manifest.columns}
 
 
-def _uncounted(release: Release) -> bool:
-    """Whether nothing tells how many rows of a join release are of the microdata."""
-    return isinstance(release, JoinRelease) and not release.sis
-
-
 def _require_same(release: Release, table: Microdata, *, whole: bool) -> None:
     """Raise unless the table can be the one that was published."""
-    manifest = release.manifest
-    rows = manifest.rows + manifest.suppressed
-    if isinstance(release, JoinRelease):
+    manifest, form = release.manifest, form_of(release)
+    rows, counted = manifest.rows + manifest.suppressed, form.counted(release)
+    if form.external:
         # the SI counts rows of the microdata, other lines are external people's
-        counted = bool(release.sis) and whole
-        rows = evidence_on(release, SENSITIVE_GROUP).rows if counted else table.n_rows
+        rows = evidence_on(release, form.sizes_on).rows if counted and whole else table.n_rows
     if rows != table.n_rows:
         raise DataError(
             f"the release was made of {rows:,} rows and the table has {table.n_rows:,}; "
             "give the table that was published"
         )
-    published = () if _uncounted(release) else table.schema.sensitive
+    published = table.schema.sensitive if counted else ()
     for role, names in ((Role.QUASI, table.schema.quasi), (Role.SENSITIVE, published)):
         stated = {column.name for column in manifest.of_role(role)}
         if odd := sorted(stated.symmetric_difference(names)):
@@ -223,7 +217,7 @@ def _errors(
     tell: Progress,
 ) -> QueryErrors | None:
     queries = tuple(query for query in asked.queries if askable(query, refused))
-    if not queries or _uncounted(release):
+    if not queries or not form_of(release).counted(release):
         return None
     return QueryErrors(
         asked.words,

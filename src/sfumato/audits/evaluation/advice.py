@@ -14,9 +14,7 @@ from sfumato.algorithms.join.methods import Direct
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.audits.evaluation.query_errors import QueryErrors
 from sfumato.core.attribute import Kind
-from sfumato.forms.anatomized.release import AnatomizedTables
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.registry import FORMS
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 
 if TYPE_CHECKING:
@@ -104,8 +102,7 @@ def _about_text(seen: Evaluation) -> Iterator[Advice]:
 
 
 def _is_direct(seen: Evaluation) -> bool:
-    manifest = seen.manifest
-    return manifest.kind == JoinRelease.kind and manifest.algorithm.get("name") == Direct.name
+    return bool(seen.manifest.algorithm.get("name") == Direct.name)
 
 
 def _about_attributes(seen: Evaluation) -> Iterator[Advice]:
@@ -138,7 +135,7 @@ def _named(penalties: Mapping[str, float], least: float, below: float) -> str:
 
 
 def _about_distances(seen: Evaluation) -> Iterator[Advice]:
-    if seen.manifest.kind != GeneralizedTable.kind or not seen.distributions:
+    if not FORMS[seen.manifest.kind].own_boxes or not seen.distributions:
         return
     worst = max(seen.distributions, key=lambda shown: shown.distance)
     if worst.distance >= _MOVED:
@@ -189,13 +186,8 @@ def _about_errors(seen: Evaluation) -> Iterator[Advice]:
         return
     widest = poor[-1]
     figure = f"half of the answers about {widest.label} rows are off by {widest.median:.0%} or more"
-    if seen.manifest.kind == AnatomizedTables.kind:
-        text = "Tell readers to trust larger counts only, or ask for a smaller l."
-    elif seen.manifest.kind == JoinRelease.kind:
-        text = "Tell readers to trust larger counts only, or join with a longer list of people."
-    else:
-        text = "Tell readers to trust larger counts only, or ask for less than this promise."
-    yield Advice(figure, text)
+    remedy = FORMS[seen.manifest.kind].remedy
+    yield Advice(figure, f"Tell readers to trust larger counts only, or {remedy}.")
 
 
 def _about_bias(seen: Evaluation) -> Iterator[Advice]:

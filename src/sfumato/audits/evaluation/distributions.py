@@ -25,8 +25,7 @@ from sfumato.core.moments import comparable, python_values
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, QueryRefused
-from sfumato.forms.anatomized.release import AnatomizedTables
-from sfumato.forms.load import Release
+from sfumato.forms.registry import Release, form_of
 
 _BINS = 20
 _RELATION_BINS = 10
@@ -83,7 +82,7 @@ def blurred(release: Release, refused: Collection[str]) -> list[tuple[str, str |
     """
     quasi = [column.name for column in release.manifest.of_role(Role.QUASI)]
     names = [name for name in quasi if name not in refused]
-    if not isinstance(release, AnatomizedTables):
+    if not form_of(release).blurs_relations:
         return [(name, None) for name in names]
     sensitive = release.manifest.of_role(Role.SENSITIVE)
     return [(name, other.name) for other in sensitive for name in names]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfumato.core.schema import Role
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.manifest import Manifest
+from sfumato.forms.registry import FORMS
 
 _OF_MODELS = {
     "k-anonymity": "k-anonymity hides which row is a person's, not the sensitive value: if all "
@@ -39,19 +38,6 @@ _WITHIN = (
     "The promise is kept on each of the named sets of columns alone: who knows columns of several "
     "of them is not covered."
 )
-_EDGES = (
-    "Boxes are drawn around rows of the microdata: who has a list of everybody finds people at "
-    "their edges who are in the table for certain (join_risk counts them)."
-)
-_UNTRIMMED = (
-    "Every box holds somebody of the microdata: who has a list of everybody knows where people of "
-    "the table are, though not who."
-)
-_PRESENCE = (
-    "The sensitive groups tell how many lines are of the microdata: where that is nearly all of "
-    "them, everybody with such values is in the table."
-)
-_NO_VALUES = "Nothing is said of sensitive values, nor of how many lines are of the microdata."
 _LEFT_OUT = (
     "Rows that were left out are protected by their absence; who knows that a person was in the "
     "table can tell from the release that the person is rare."
@@ -74,18 +60,12 @@ def _limits(manifest: Manifest) -> Iterator[str]:
     yield from (_OF_MODELS[name] for name in names if name in _OF_MODELS)
     if any("within" in part for part in manifest.promise):
         yield _WITHIN
-    if manifest.kind == JoinRelease.kind:
-        yield from _of_join(manifest)
-    elif manifest.kind != GeneralizedTable.kind:
+    form = FORMS[manifest.kind]
+    if not form.boxes:
         yield _EXACT
+    yield from form.limits(manifest)
     if manifest.suppressed:
         yield _LEFT_OUT
     if len(manifest.of_role(Role.SENSITIVE)) > 1:
         yield _SEVERAL
     yield from _ALWAYS
-
-
-def _of_join(manifest: Manifest) -> Iterator[str]:
-    refined = manifest.algorithm.get("name") == "refinement"
-    yield _EDGES if refined or manifest.algorithm.get("trim") else _UNTRIMMED
-    yield _PRESENCE if refined else _NO_VALUES

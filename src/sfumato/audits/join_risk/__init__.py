@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,7 @@ from sfumato.forms.compact import number_lines
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.joined.stock import Stock
+from sfumato.forms.registry import Release, form_of
 from sfumato.io.tables import Source, read_table
 from sfumato.models.anonymity import KJoinAnonymity
 
@@ -55,7 +56,7 @@ __all__ = ["JoinRisk", "edge_attack", "join_risk"]
 
 
 def join_risk(
-    release: JoinRelease,
+    release: Release,
     table: Microdata,
     external: Source | None = None,
     *,
@@ -104,7 +105,7 @@ def join_risk(
 
 
 def edge_attack(
-    release: JoinRelease,
+    release: Release,
     external: Source,
     columns: Mapping[str, str] | None = None,
     *,
@@ -130,8 +131,8 @@ class _Known(NamedTuple):
     k: int
 
     @classmethod
-    def of(cls, release: JoinRelease) -> _Known:
-        if not isinstance(release, JoinRelease):
+    def of(cls, release: Any) -> _Known:
+        if not form_of(release).external:
             raise ParameterError(
                 "only join releases have lines that are not of the microdata; for other releases "
                 "see individual_breach",

@@ -17,7 +17,7 @@ from sfumato.audits.report.text import (
     table,
 )
 from sfumato.core.schema import Role
-from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.registry import FORMS
 
 if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation
@@ -54,7 +54,7 @@ def _lead(seen: Evaluation) -> str:
         [column.name for column in seen.manifest.of_role(role)]
         for role in (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
     )
-    if seen.manifest.kind == AnatomizedTables.kind:
+    if FORMS[seen.manifest.kind].blurs_relations:
         return (
             "Readers see every column exactly, but not which sensitive value goes with which row: "
             "they estimate that from its group. Each chart counts the rows with one sensitive "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.audits.report.text import part, safe, table
-from sfumato.audits.verify import Check
+from sfumato.forms.evidence import Check
 
 if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from sfumato.answers.answerer import Certain
 from sfumato.answers.encoded import encoded_columns
 from sfumato.answers.group_bounds import Found, Scope, require_all_there
 from sfumato.answers.kernels import tally
@@ -38,7 +39,7 @@ from sfumato.queries.columns import Catalog, column_of, plain_type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Boxed:
+class Boxed(Certain):
     """The published boxes of a release, and the exact values of the rows in each.
 
     Sides are read from their columns when a query first asks for them.

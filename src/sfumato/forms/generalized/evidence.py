@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
+from sfumato.core.schema import Role
+from sfumato.errors import SchemaError
+from sfumato.forms.compact import number_lines
 from sfumato.forms.evidence import codes_of, of_rows, other_columns, other_rows
 from sfumato.forms.evidence import sensitive_column as sensitive
 from sfumato.forms.generalized.release import GeneralizedTable
@@ -52,3 +56,14 @@ class Generalized:
         line = self.release.groups.slice(group, 1).to_pylist()[0]
         cells = ", ".join(f"{name}={value}" for name, value in line.items())
         return f"the {of_rows(int(self.sizes[group]))} with {cells}"
+
+
+def within(release: GeneralizedTable, names: list[str]) -> Generalized:
+    """The same rows, grouped by some of the quasi-identifiers only."""
+    columns = [one for one in release.manifest.of_role(Role.QUASI) if one.name in names]
+    if not names or len(columns) < len(set(names)):
+        raise SchemaError(f"it is about {', '.join(names)}, which are not all published")
+    lines = release.groups.select([name for one in columns for name in one.columns])
+    numbers, first = number_lines(lines)
+    alike = lines.take(pa.array(first))
+    return Generalized(replace(release, groups=alike, group_of_row=numbers[release.group_of_row]))

@@ -17,6 +17,7 @@ from typing import NoReturn
 import numpy as np
 import pyarrow as pa
 
+from sfumato.answers.answerer import Certain
 from sfumato.answers.group_bounds import Found, Scope
 from sfumato.answers.kernels import tally
 from sfumato.answers.packing import Where
@@ -45,7 +46,7 @@ UNKNOWN = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined:
+class Joined(Certain):
     """The boxes of the JAT and the SIs. Sides are read when a query first asks for them."""
 
     catalog: Catalog
@@ -141,7 +142,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Uncounted:
+class Uncounted(Certain):
     """A release made by Direct: its columns are known, and every question is refused."""
 
     catalog: Catalog

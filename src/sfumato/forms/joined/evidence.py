@@ -27,10 +27,8 @@ from sfumato.forms.evidence import (
     other_rows,
     sensitive_column,
 )
-from sfumato.forms.joined.release import COUNT, SENSITIVE_GROUP, JoinRelease
+from sfumato.forms.joined.release import COUNT, DIRECT, SENSITIVE_GROUP, JoinRelease
 from sfumato.forms.manifest import Manifest, PublishedColumn
-
-_DIRECT = "direct"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +108,7 @@ class SensitiveGroups:
 
     def flaws(self) -> Iterator[str]:
         """SIs that are not as stated, and do not fit each other or the JAT."""
-        if self.release.manifest.algorithm.get("name") == _DIRECT:
+        if self.release.manifest.algorithm.get("name") == DIRECT:
             yield "a release made by Direct has no SI, and this one does"
         for name, si in self.release.sis.items():
             stated = [SENSITIVE_GROUP, *([name] if name else []), COUNT]
@@ -204,7 +202,7 @@ def _strange_roles(manifest: Manifest) -> Iterator[str]:
                 f"column {column.name!r} is declared as {column.role}; external rows have no such "
                 "columns, so they would tell which lines are of the microdata"
             )
-        elif column.role == Role.SENSITIVE and manifest.algorithm.get("name") == _DIRECT:
+        elif column.role == Role.SENSITIVE and manifest.algorithm.get("name") == DIRECT:
             yield f"column {column.name!r} is declared but not published in a release by Direct"
 
 

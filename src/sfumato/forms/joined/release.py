@@ -37,6 +37,7 @@ from sfumato.io.writing import printable
 
 STEM, SI_STEM = "joined", "sensitive_groups"
 SENSITIVE_GROUP, COUNT = "sensitive_group", "count"
+DIRECT, REFINEMENT = "direct", "refinement"  # the algorithms that make it, in release.json
 EMPTY_LIST = "the external table is empty: this is plain k-anonymity"
 
 

@@ -1,0 +1,109 @@
+"""What the rest of sfumato knows of a form of release; ``registry`` lists the forms.
+
+Loading, asking, verifying, measuring and attacking are the same for every form, except for what is
+said here. A field has the value that most forms share where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.answers.answerer import Answerer
+from sfumato.core.arrays import Words
+from sfumato.errors import SchemaError
+from sfumato.forms.evidence import Check, Evidence
+from sfumato.forms.manifest import Manifest
+
+Hashes = Callable[[pa.Table], Words]
+
+
+def _only_generalized(_release: Any, _names: list[str]) -> Evidence:
+    raise SchemaError("only a generalized release can promise something about some columns")
+
+
+def _each_table(release: Any, hashes: Hashes) -> Iterator[Words]:
+    return map(hashes, release.tables)
+
+
+def _no_flaws(_release: Any) -> Iterator[str]:
+    return iter(())
+
+
+def _no_limits(_manifest: Manifest) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """One form: its class of releases, and where it differs from others."""
+
+    release: type[Any]
+    """What it holds, written and read; ``kind`` is the name of the form, as in release.json."""
+    answerer: Callable[[Any], Answerer]
+    """A release prepared for questions."""
+    evidence: Callable[[Any], Evidence]
+    """The groups that a release shows."""
+    figures: Callable[[Any, Evidence], dict[str, Any]]
+    """The figures of release.json, computed from the tables."""
+
+    boxes: bool = False
+    """Whether quasi-identifiers are shown as boxes, and not exactly."""
+    grouped: bool = True
+    """Whether rows hide in groups."""
+    external: bool = False
+    """Whether there are lines of people who are not in the microdata."""
+    blurs_relations: bool = False
+    """Whether single columns are exact, and only what goes with what is estimated."""
+
+    bears: Callable[[str, object], bool] = lambda _model, _on: False
+    """Whether it bears a promise, by model and column, that is not about sensitive values."""
+    evidence_on: Callable[[Any], Evidence] | None = None
+    """The groups that promises about a column are about, where they are others."""
+    evidence_within: Callable[[Any, list[str]], Evidence] = _only_generalized
+    """The groups by some of the quasi-identifiers only."""
+    sizes_on: str | None = None
+    """The name under which the sizes of those other groups are promised something."""
+    judged: Callable[[Any, Mapping[str, Any]], Check] | None = None
+    """A promise computed again, where no model does it."""
+
+    content: Callable[[Any, Hashes], Iterator[Words]] = _each_table
+    """The hashes of the rows of each table."""
+    typed: Callable[[Any], tuple[pa.Table, ...]] = lambda release: tuple(release.tables)
+    """The tables whose types release.json states."""
+    sensitive_as: str = "value"
+    """How sensitive columns are shown."""
+    count_column: str | None = None
+    """A column of counts, the last one of every table that has it."""
+    group_column: str | None = None
+    """A column of group numbers, at whose changes the parts of a streamed file may end."""
+    parts: Callable[[Any], list[int]] | None = None
+    """The rows of each part of the first file, where long cells divide it."""
+    partitioner: Callable[[Mapping[str, Any]], Any] = lambda stated: stated
+    """The part of the stated algorithm that describes a partitioner; None if there is none."""
+    statements: Callable[[Any], Iterator[str]] = _no_flaws
+    """What release.json states otherwise than a release of this form does."""
+
+    guessed: Callable[[Any], Any] = lambda release: release
+    """The release as an adversary who guesses values reads it: boxes, or QIT and STs."""
+    unguessable: str | None = None
+    """Why values cannot be guessed from groups."""
+    counted: Callable[[Any], bool] = lambda _release: True
+    """Whether the tables tell how many rows are of the microdata."""
+    limits: Callable[[Manifest], Iterable[str]] = _no_limits
+    """What a promise does not cover in this form, in sentences."""
+    remedy: str = "ask for less than this promise"
+    """What the owner can do about poor answers."""
+
+    @property
+    def name(self) -> str:
+        """The word of release.json."""
+        return str(self.release.kind)
+
+    @property
+    def own_boxes(self) -> bool:
+        """Whether boxes are of the microdata's rows alone, so that more may be said of them."""
+        return self.boxes and not self.external

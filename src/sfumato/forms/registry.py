@@ -1,0 +1,32 @@
+"""The forms of release. A new one is a folder beside the others, and a line here."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from sfumato.forms.anatomized.form import ANATOMIZED
+from sfumato.forms.anatomized.release import AnatomizedTables
+from sfumato.forms.form import Form
+from sfumato.forms.generalized.form import GENERALIZED
+from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.joined.form import JOINED
+from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.permuted.form import PERMUTED
+from sfumato.forms.permuted.release import PermutedTable
+from sfumato.forms.perturbed.form import PERTURBED
+from sfumato.forms.perturbed.release import PerturbedTable
+
+Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
+Release: TypeAlias = Grouped | PermutedTable | PerturbedTable | JoinRelease
+
+FORMS: dict[str, Form] = {
+    form.name: form for form in (GENERALIZED, ANATOMIZED, PERMUTED, PERTURBED, JOINED)
+}
+
+
+def form_of(release: Any) -> Form:
+    """The form of a release, by its class."""
+    form = FORMS.get(getattr(release, "kind", ""))
+    if form is None:
+        raise TypeError(f"a {type(release).__name__} is no release")
+    return form
