@@ -62,7 +62,7 @@ class Plan(Protocol):
         """The region of every row of a coded part (engines/coded.py)."""
         ...
 
-    def divide(self, number: int, table: Microdata, randomness: Randomness) -> Partition:
+    def divide(self, number: int, table: Microdata) -> Partition:
         """Divide the rows of a region."""
         ...
 
@@ -70,6 +70,10 @@ class Plan(Protocol):
 @runtime_checkable
 class Planner(Protocol):
     """A partitioner that can do without having all rows in memory."""
+
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
+        """Raise unless such requirements can be planned for."""
+        ...
 
     def plan(self, engine: Engine, bound: Bound, room: Room) -> Plan:
         """Find regions that fit; ``bound`` knows the table's counts and none of its rows."""

@@ -219,7 +219,7 @@ def _check(release: Release, stated: dict[str, Any], own: dict[str, Model]) -> C
 
 def _exposed(seen: Histograms) -> str:
     """How many people a kept promise leaves exposed; nothing if none."""
-    certain, nearly = exposed(seen)
+    certain, nearly = exposed(seen.largest, seen.sizes)
     if not nearly:
         return ""
     return (

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from sfumato.core._siphash import siphash
 from sfumato.core.arrays import Words
+from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
 
@@ -47,16 +48,33 @@ class RowSum:
 
 def fingerprint(table: Microdata, key: bytes) -> str:
     """The fingerprint of a table's quasi-identifiers and sensitive values."""
-    return stated(table_sum(table, key), table.schema, key)
+    return stated(table_sum(table, DomainHashes.of(table.attributes, key)), table.schema, key)
 
 
-def table_sum(table: Microdata, key: bytes) -> RowSum:
-    """The sums over a table's rows, or over some of them, whose domains are the table's."""
-    hashes = np.zeros(table.n_rows, np.uint64)
-    for name, attribute in table.attributes.items():
-        domain = pa.concat_arrays([attribute.values, pa.nulls(1, attribute.values.type)])
-        hashes += value_hashes(name, domain, key)[table.codes[name]]
-    return row_sum(hashes, key)
+@dataclass(frozen=True, slots=True, eq=False)
+class DomainHashes:
+    """The hashes of every attribute's values under a key, a missing one last."""
+
+    key: bytes
+    of_codes: Mapping[str, Words]
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Attribute], key: bytes) -> DomainHashes:
+        """Hash each value once, however often it occurs."""
+        nulls = {name: pa.nulls(1, one.values.type) for name, one in attributes.items()}
+        domains = {
+            name: pa.concat_arrays([one.values, nulls[name]]) for name, one in attributes.items()
+        }
+        hashes = {name: value_hashes(name, domain, key) for name, domain in domains.items()}
+        return cls(key, hashes)
+
+
+def table_sum(table: Microdata, hashes: DomainHashes) -> RowSum:
+    """The sums over the rows of a table, or over some of them, whose domains are the table's."""
+    total = np.zeros(table.n_rows, np.uint64)
+    for name, of_codes in hashes.of_codes.items():
+        total += of_codes[table.codes[name]]
+    return row_sum(total, hashes.key)
 
 
 def digest(table: Microdata) -> bytes:
@@ -64,7 +82,9 @@ def digest(table: Microdata) -> bytes:
 
     Insensitive columns do not count: they are published as they are.
     """
-    return rows_digest(table_sum(table, PUBLIC_KEY), table.schema)
+    return rows_digest(
+        table_sum(table, DomainHashes.of(table.attributes, PUBLIC_KEY)), table.schema
+    )
 
 
 def rows_digest(rows: RowSum, schema: Schema) -> bytes:

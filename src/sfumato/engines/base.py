@@ -37,7 +37,7 @@ class Engine(Protocol):
         ...
 
     def keep(self, task: Callable[..., pa.Table], *shared: Any) -> Engine:
-        """``task(part, *shared)`` instead of every part, computed once and kept where parts live."""
+        """``task(part, *shared)`` instead of every part, computed once and kept with the rows."""
         ...
 
     def exchange(

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
@@ -39,20 +39,23 @@ def row_numbers(part: pa.Table) -> Counts:
 
 def quasi_codes(part: pa.Table) -> Codes:
     """Codes of the quasi-identifiers, one row per person."""
-    return _codes(part, QUASI)
+    return matrix_of(part.column(QUASI)).astype(np.int32)
 
 
 def sensitive_codes(part: pa.Table) -> Codes:
     """Codes of the sensitive attributes, one row per person."""
-    return _codes(part, SENSITIVE)
+    return matrix_of(part.column(SENSITIVE)).astype(np.int32)
 
 
 def microdata(part: pa.Table, schema: Schema, attributes: Mapping[str, Attribute]) -> Microdata:
     """The rows of a coded part as a table, with the domains of the whole table."""
-    pairs = ((schema.quasi, quasi_codes(part)), (schema.sensitive, sensitive_codes(part)))
+    # columns of the matrices as they are, not copied: a region takes much of the memory
     codes = {
-        name: np.ascontiguousarray(matrix[:, j])
-        for names, matrix in pairs
+        name: matrix[:, j]
+        for names, matrix in (
+            (schema.quasi, matrix_of(part.column(QUASI))),
+            (schema.sensitive, matrix_of(part.column(SENSITIVE))),
+        )
         for j, name in enumerate(names)
     }
     others = part.select([name for name in part.column_names if name.startswith(OTHER)])
@@ -84,7 +87,9 @@ def codes_of(attribute: Attribute, column: pa.ChunkedArray | pa.Array) -> Codes:
 
 
 def _matrix(part: pa.Table, attributes: Sequence[Attribute]) -> pa.Array:
-    largest = max((attribute.size for attribute in attributes), default=0)
+    if not attributes:
+        return pa.nulls(part.num_rows)
+    largest = max(attribute.size for attribute in attributes)
     narrow = np.int16 if largest <= np.iinfo(np.int16).max else np.int32
     codes = np.empty((part.num_rows, len(attributes)), narrow)
     for j, attribute in enumerate(attributes):
@@ -92,7 +97,10 @@ def _matrix(part: pa.Table, attributes: Sequence[Attribute]) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(codes.ravel()), len(attributes))
 
 
-def _codes(part: pa.Table, name: str) -> Codes:
-    lists = part.column(name).combine_chunks()
-    flat = lists.flatten().to_numpy() if len(lists) else np.zeros(0, np.int32)
-    return flat.reshape(len(lists), lists.type.list_size).astype(np.int32)
+def matrix_of(column: pa.ChunkedArray | pa.Array) -> Ints:
+    """A column of codes as a matrix, a row per person."""
+    lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_null(lists.type):
+        return np.zeros((len(lists), 0), np.int16)
+    flat: Ints = lists.flatten().to_numpy()
+    return flat.reshape(len(lists), lists.type.list_size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,6 +31,11 @@ class Counted:
     attributes: Mapping[str, Attribute]
     counts: Mapping[str, Counts]
 
+    @property
+    def sensitive(self) -> dict[str, Counts]:
+        """The counts of sensitive values."""
+        return {name: self.counts[name] for name in self.rows.schema.sensitive}
+
     def encoded(self, engine: Engine) -> Engine:
         """Parts of codes, kept; the second and last time that the source is read."""
         schema = self.rows.schema
@@ -49,11 +54,11 @@ class Counted:
         return Microdata(schema, 0, self.attributes, codes, others)
 
 
-def open_engine(rows: Rows, scratch: Scratch) -> StreamEngine:
-    """The rows of a source in parts, numbered."""
+def open_engine(rows: Rows, scratch: Scratch, tell: Callable[[int], None]) -> StreamEngine:
+    """The rows of a source in parts, numbered; ``tell`` hears how many have passed."""
     schema = rows.schema
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    return StreamEngine(partial(_numbered, rows, columns), scratch)
+    return StreamEngine(partial(_numbered, rows, columns), scratch, tell)
 
 
 def count_values(engine: Engine, rows: Rows) -> Counted:

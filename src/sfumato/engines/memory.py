@@ -6,12 +6,25 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from sfumato.errors import ParameterError
+
 _UNKNOWN = 4 * 2**30  # where nothing can be asked, such as on Windows
 
 
 def available_memory() -> int:
     """Bytes: the least that the machine, its control group and the process limits leave."""
     return max(0, min(_offers(), default=_UNKNOWN))
+
+
+def memory_or_half(limit: int | None) -> int:
+    """The bytes that work may take: as many as are allowed, or half of what there is."""
+    if limit is None:
+        return available_memory() // 2
+    if limit < 1:
+        raise ParameterError(
+            f"memory_limit is a number of bytes, not {limit}", parameter="memory_limit"
+        )
+    return limit
 
 
 def _offers() -> Iterator[int]:

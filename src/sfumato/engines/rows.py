@@ -21,6 +21,7 @@ from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
 from sfumato.engines.csv_rows import csv_types, scan_csv
+from sfumato.engines.memory import available_memory
 from sfumato.engines.typed_rows import is_typed, scan_typed, stated_types
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
@@ -28,6 +29,8 @@ from sfumato.io.files import CSV, PARQUET, chunks_of, open_file
 from sfumato.io.opened import reading
 from sfumato.io.plain import normalized
 
+# What reading, encoding and publishing in memory take for each value.
+_IN_MEMORY_BYTES = 24
 Scan = Callable[[Sequence[str]], Iterator[pa.Table]]
 
 
@@ -133,6 +136,18 @@ def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:
                     if chunk.path_in_schema.partition(".")[0] in columns
                 )
     return rows, size
+
+
+def needs_streaming(source: object, schema: Schema) -> bool:
+    """Whether a file is likely not to fit into memory together with what publishing it takes."""
+    if not isinstance(source, str | Path) or "://" in str(source):
+        return False
+    try:
+        rows, stored = stored_size(source, schema)
+    except (DataError, OSError):
+        return False  # reading it says what is wrong
+    columns = len(schema.quasi) + len(schema.sensitive) + len(schema.insensitive)
+    return max(3 * stored, rows * columns * _IN_MEMORY_BYTES) > available_memory() // 2
 
 
 def checksum(source: str | Path) -> bytes:

@@ -11,7 +11,9 @@ loses its name at once: whatever ends the process, nothing of it is left.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,6 +27,20 @@ from sfumato.core.arrays import Codes
 # without threads: each would reserve addresses, and time goes elsewhere
 _WRITE = pyarrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pyarrow.ipc.IpcReadOptions(use_threads=False)
+
+
+_FOLDER = "spill"
+
+
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A folder for rows with their sensitive values: nobody else may look into it."""
+    scratch = folder / _FOLDER
+    scratch.mkdir(mode=0o700)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 class Spill:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.arrays import Codes, Flags, Ints
+from sfumato.core.arrays import Codes, Ints
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.core.microdata import Microdata
@@ -44,8 +44,11 @@ def side_for(attribute: Attribute, codes: Ints, partition: Partition, labels: La
     return ValueSets.around(attribute, codes, partition)
 
 
-def columns_of(side: Side, labels: Labels) -> tuple[str, Columns]:
-    """The form of a side, and its columns with one entry per group."""
+def columns_of(side: Side, labels: Labels, missing: bool | None = None) -> tuple[str, Columns]:
+    """The form of a side, and its columns with one entry per group.
+
+    ``missing`` says whether some group of the whole release lacks a value, if not all are here.
+    """
     name = side.attribute.name
     if labels == "text":
         return "text", {name: cell_texts(side)}
@@ -53,10 +56,10 @@ def columns_of(side: Side, labels: Labels) -> tuple[str, Columns]:
         return "range", {
             f"{name}_min": _decode(side.attribute, side.low),
             f"{name}_max": _decode(side.attribute, side.high),
-            **_missing_column(side.attribute, side.missing),
+            **_missing_column(side, missing),
         }
     if isinstance(side, Nodes):
-        return "label", {name: _node_labels(side), **_missing_column(side.attribute, side.missing)}
+        return "label", {name: _node_labels(side), **_missing_column(side, missing)}
     if isinstance(side, ValueSets):
         return "set", {name: _lists(side)}
     if isinstance(side, Cells):
@@ -73,12 +76,13 @@ def insensitive_columns(table: Microdata, rows: Ints) -> Columns:
     }
 
 
-def _missing_column(attribute: Attribute, missing: Flags) -> Columns:
+def _missing_column(side: Ranges | Nodes, missing: bool | None) -> Columns:
     """A column that tells where the value may lack, if it does anywhere.
 
     What is shown decides, not the attribute: of rows that are left out nothing must be told.
     """
-    return {f"{attribute.name}_missing": pa.array(missing)} if missing.any() else {}
+    lacks = side.missing.any() if missing is None else missing
+    return {f"{side.attribute.name}_missing": pa.array(side.missing)} if lacks else {}
 
 
 def _decode(attribute: Attribute, codes: Codes) -> pa.Array:

@@ -55,12 +55,22 @@ def write_release(
     A release made with a short seed is written as an ``experiment`` only, and says so.
     """
     require_written(manifest.seed, experiment=experiment)
-    if format not in _WRITERS:
-        raise ParameterError(f"format must be parquet or csv, not {format!r}", parameter="format")
+    require_format(format)
     with new_folder(path, force=force) as folder:
-        in_threads(lambda stem: _WRITERS[format](tables[stem], folder / f"{stem}.{format}"), tables)
+        in_threads(lambda stem: write_table(tables[stem], folder / f"{stem}.{format}"), tables)
         (folder / FILE).write_text(sealed(manifest, folder).to_json(), encoding="utf-8")
     return Path(path)
+
+
+def require_format(format: str) -> None:
+    """Raise unless tables can be written in this format."""
+    if format not in _WRITERS:
+        raise ParameterError(f"format must be parquet or csv, not {format!r}", parameter="format")
+
+
+def write_table(table: pa.Table | Pieces, path: Path) -> None:
+    """Write a table, or its pieces one by one, in the format that the file's name ends with."""
+    _WRITERS[path.suffix[1:]](table, path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,15 @@ class OwnerState:
             fresh.unlink(missing_ok=True)
 
 
+def owner_key() -> bytes | None:
+    """The owner's key, or None where nothing is remembered; why not is said by who remembers."""
+    try:
+        state = owner_state()
+        return None if state is None else state.key()
+    except OSError:
+        return None
+
+
 def owner_state() -> OwnerState | None:
     """The owner's state, not looked at yet; None if nothing is to be remembered."""
     given = os.environ.get(VARIABLE)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.anatomize import require_discrete
+from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.moments import comparable
@@ -127,15 +128,20 @@ def require_kept_by_each(
         require_kept(needs, groups, alike)
 
 
-def warn_of_exposed(needs: tuple[Requirement, ...], groups: Mapping[str, Histograms]) -> None:
-    """Say how many people are exposed though every promise is kept, or as nothing is promised."""
-    for name, seen in groups.items():
-        certain, nearly = exposed(seen)
+def warn_of_exposed(
+    needs: tuple[Requirement, ...], largest: Mapping[str, Counts], sizes: Counts
+) -> None:
+    """Say how many people are exposed though every promise is kept, or as nothing is promised.
+
+    ``largest`` are the counts of the most frequent value of each sensitive attribute in each group.
+    """
+    for name, counts in largest.items():
+        certain, nearly = exposed(counts, sizes)
         if nearly:
             kept = [str(need) for need in needs if need.attribute == name]
             said = f"{' & '.join(kept)} is kept, and yet" if kept else "whatever is promised,"
             warnings.warn(
-                f"{said} {nearly:,} of {int(seen.sizes.sum()):,} people are in groups where one "
+                f"{said} {nearly:,} of {int(sizes.sum()):,} people are in groups where one "
                 f"value of {name!r} has more than {NEARLY:.0%} of the rows ({certain:,} where it "
                 "has all): whoever finds their group knows it; ask for more of the sensitive "
                 "values (--l, --t)",

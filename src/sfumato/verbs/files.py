@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from sfumato.algorithms.anatomize import Anatomize
-from sfumato.algorithms.anatomize.stream import DividedFile, divide_file, needs_streaming
-from sfumato.algorithms.base import Partitioner, Stages, describe, silent
+from sfumato.algorithms.anatomize.stream import DividedFile, divide_file
+from sfumato.algorithms.base import Partitioner, Planner, Stages, describe, silent
 from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
+from sfumato.engines.memory import memory_or_half
+from sfumato.engines.rows import needs_streaming, open_rows
 from sfumato.errors import ParameterError
 from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.anatomized.stream import write_divided
 from sfumato.forms.columns import Labels
-from sfumato.forms.files import FileFormat
+from sfumato.forms.files import FileFormat, require_format
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import Release
@@ -26,9 +28,11 @@ from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
 from sfumato.io.tables import Source, read
 from sfumato.models.base import Model
+from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import Form
 from sfumato.verbs.publishing import publish
 from sfumato.verbs.streamed_rows import StreamedRows
+from sfumato.verbs.streaming import Wish, stream_generalized
 
 Engine: TypeAlias = Literal["auto", "memory", "stream"]
 
@@ -58,9 +62,10 @@ def publish_file(
 ) -> Manifest:
     """Read a table, publish it and write the release folder; see ``read`` and ``publish``.
 
-    Anatomize can do so with a file that does not fit into memory. ``engine`` "auto" streams when
-    the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in bytes, half of
-    what the machine offers by default. A short ``seed`` needs ``experiment``, and is stated.
+    Mondrian and Anatomize can do so with a file that does not fit into memory. ``engine`` "auto"
+    streams when the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in
+    bytes, half of what the machine offers by default. A short ``seed`` needs ``experiment``, and is
+    stated.
     """
     require_written(stated_seed(seed), experiment=experiment)
     if engine not in get_args(Engine):
@@ -69,37 +74,26 @@ def publish_file(
             parameter="engine",
         )
     require_room(output, force)
+    require_format(format)
     tell = progress or silent
     shape: Any = form or algorithm.form
-    plain = shape == AnatomizedTables.kind and query is None and format == "parquet"
-    streams = isinstance(algorithm, Anatomize) and plain
-    if engine == "stream" and not streams:
-        raise ParameterError(
-            "streaming is for Anatomize, from files to Parquet and without a query; "
-            "use the in-memory engine",
-            parameter="engine",
-        )
-    if engine == "stream" or (engine == "auto" and streams and needs_streaming(source, schema)):
-        randomness, rows = Randomness(seed), StreamedRows(schema)
-        first = FirstLine.said(names, header)
-
-        def divide(scratch: Path) -> DividedFile:
-            divided = divide_file(
-                source, schema, model, scratch, randomness,
-                missing=missing, first=first, memory_limit=memory_limit, progress=tell,
+    needs = requirements(model, schema)
+    if engine == "stream":
+        _require_streaming(algorithm, shape, needs, format, query)
+    wanted = engine == "stream" or (engine == "auto" and needs_streaming(source, schema))
+    if wanted and _streams(algorithm, shape, needs, format, query):
+        randomness, first = Randomness(seed), FirstLine.said(names, header)
+        absent = (missing,) if isinstance(missing, str) else missing
+        if shape == AnatomizedTables.kind:
+            return _stream_anatomized(
+                source, schema, algorithm, model, output, randomness, absent, first,
+                force, experiment, memory_limit, tell,
             )  # fmt: skip
-            return rows.watching(divided)
-
-        with noting_rows(output, AnatomizedTables.kind, rows.fingerprints, stacklevel=7):
-            return write_divided(
-                output,
-                schema,
-                divide,
-                describe(algorithm),
-                randomness,
-                force=force,
-                experiment=experiment,
-            )
+        assert isinstance(algorithm, Planner)
+        shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
+        rows, memory = open_rows(source, schema, absent, first), memory_or_half(memory_limit)
+        wish = Wish(algorithm, describe(algorithm), needs, shown, means, format, memory)
+        return stream_generalized(rows, wish, output, randomness, force, tell)
     tell("reading", 0.0)
     table = read(source, schema, query=query, missing=missing, names=names, header=header)
     boxes: dict[str, Any] = {"labels": labels, "means": means}
@@ -115,3 +109,67 @@ def publish_file(
     tell("writing", 0.0)
     release.write(output, force=force, format=format, experiment=experiment)
     return release.manifest
+
+
+def _streams(
+    algorithm: Partitioner,
+    shape: str,
+    needs: tuple[Requirement, ...],
+    format: FileFormat,
+    query: str | None,
+) -> bool:
+    """Whether such a release can be made of a file that does not fit into memory."""
+    try:
+        _require_streaming(algorithm, shape, needs, format, query)
+    except ParameterError:
+        return False
+    return True
+
+
+def _require_streaming(
+    algorithm: Partitioner,
+    shape: str,
+    needs: tuple[Requirement, ...],
+    format: FileFormat,
+    query: str | None,
+) -> None:
+    generalized = isinstance(algorithm, Planner) and shape == GeneralizedTable.kind
+    anatomized = isinstance(algorithm, Anatomize) and shape == AnatomizedTables.kind
+    if query is not None or not (generalized or (anatomized and format == "parquet")):
+        raise ParameterError(
+            "streaming is for Mondrian and for Anatomize (to Parquet), each in its own form, from "
+            "files and without a query; use the in-memory engine",
+            parameter="engine",
+        )
+    if isinstance(algorithm, Planner):
+        algorithm.require_planned(needs)
+
+
+def _stream_anatomized(
+    source: Any,
+    schema: Schema,
+    algorithm: Partitioner,
+    model: Model,
+    output: str | Path,
+    randomness: Randomness,
+    missing: Collection[str],
+    first: FirstLine,
+    force: bool,
+    experiment: bool,
+    memory_limit: int | None,
+    tell: Stages,
+) -> Manifest:
+    rows = StreamedRows(schema)
+
+    def divide(scratch: Path) -> DividedFile:
+        divided = divide_file(
+            source, schema, model, scratch, randomness,
+            missing=missing, first=first, memory_limit=memory_limit, progress=tell,
+        )  # fmt: skip
+        return rows.watching(divided)
+
+    with noting_rows(output, AnatomizedTables.kind, rows.fingerprints, stacklevel=8):
+        return write_divided(
+            output, schema, divide, describe(algorithm), randomness,
+            force=force, experiment=experiment,
+        )  # fmt: skip

@@ -200,7 +200,7 @@ def _apart(
         for name in table.schema.sensitive
     }
     require_kept(needs, seen, first)
-    warn_of_exposed(needs, seen)
+    warn_of_exposed(needs, {name: one.largest for name, one in seen.items()}, first.sizes)
     sis, columns = sensitive_tables(first.sizes, seen)
     # a promise about sizes is about the sensitive groups', not about a column
     promise = (

@@ -168,7 +168,7 @@ def _release(
     partition = partition.relabelled(randomness)
     groups = _counted(table, partition)
     require_kept(needs, groups, partition)
-    warn_of_exposed(needs, groups)
+    warn_of_exposed(needs, {name: seen.largest for name, seen in groups.items()}, partition.sizes)
     figures = anatomized_figures(stated.promise, partition.sizes, groups)
     stated = replace(stated, rows=partition.n_rows, groups=partition.n_groups, metrics=figures)
     if shape == PermutedTable.kind:
@@ -197,7 +197,7 @@ def _generalized(
         require_kept_by_each(needs, table, partition, lines, columns, qids)
     else:
         require_kept(needs, groups, partition)
-    warn_of_exposed(needs, groups)
+    warn_of_exposed(needs, {name: seen.largest for name, seen in groups.items()}, partition.sizes)
     in_order = randomness.key(ROWS).half_words(np.arange(partition.n_rows))
     rows, more = published_rows(table, partition, lines, in_order)
     figures = generalized_figures(

@@ -9,7 +9,7 @@ from sfumato.algorithms.anatomize.stream import Block, DividedFile
 from sfumato.core.attribute import Attribute
 from sfumato.core.fingerprint import RowSum, row_hashes, row_sum, stated
 from sfumato.core.schema import Schema
-from sfumato.io.owner_state import OwnerState, owner_state
+from sfumato.io.owner_state import OwnerState, owner_key
 
 
 class StreamedRows:
@@ -18,7 +18,7 @@ class StreamedRows:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.total = RowSum()
-        self.key = _key()
+        self.key = owner_key()
 
     def watching(self, divided: DividedFile) -> DividedFile:
         """The same file, whose blocks are summed up as they are made."""
@@ -38,11 +38,3 @@ class StreamedRows:
             columns[sensitive.name] = sensitive.decode(block.codes)
             self.total += row_sum(row_hashes(columns, key), key)
             yield block
-
-
-def _key() -> bytes | None:
-    try:
-        state = owner_state()
-        return None if state is None else state.key()
-    except OSError:
-        return None  # said when the release is written

@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.algorithms.anatomize import stream as streaming
-from sfumato.algorithms.anatomize.stream import DividedFile, divide_file, needs_streaming
+from sfumato.algorithms.anatomize.stream import DividedFile, divide_file
 from sfumato.algorithms.anatomize.stream_kernel import next_groups, spread
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.randomness import Randomness
 from sfumato.engines import csv_rows as stream_csv
 from sfumato.engines import memory
-from sfumato.engines.rows import open_rows
+from sfumato.engines import rows as engine_rows
+from sfumato.engines.rows import needs_streaming, open_rows
 from sfumato.errors import DataError, Infeasible, ParameterError, SchemaError
 from sfumato.io.tables import read_table
 from sfumato.models.base import Model
@@ -365,7 +365,7 @@ def test_streaming_is_chosen_by_size(
     writer = {"parquet": pq.write_table, "csv": pyarrow.csv.write_csv}[suffix]
     writer(patients(10_000), path)
     assert not needs_streaming(path, SCHEMA)
-    monkeypatch.setattr(streaming, "available_memory", lambda: 500_000)
+    monkeypatch.setattr(engine_rows, "available_memory", lambda: 500_000)
     assert needs_streaming(path, SCHEMA)
     assert needs_streaming(str(tmp_path / f"i*.{suffix}"), SCHEMA)
 

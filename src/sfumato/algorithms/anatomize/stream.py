@@ -57,10 +57,10 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.spelling import require_one_spelling
 from sfumato.engines.coded import codes_of
-from sfumato.engines.memory import available_memory
-from sfumato.engines.rows import Rows, checksum, open_rows, stored_size
+from sfumato.engines.memory import memory_or_half
+from sfumato.engines.rows import Rows, checksum, open_rows
 from sfumato.engines.spill import Spill
-from sfumato.errors import DataError, ParameterError, PromiseBroken
+from sfumato.errors import ParameterError, PromiseBroken
 from sfumato.io.csv_headers import FirstLine
 from sfumato.models.base import Model
 from sfumato.models.diversity import LDiversity
@@ -73,8 +73,6 @@ _SHARE = 16
 # The spill lists one record batch per chunk and block, so blocks must not be too many: larger
 # tables get larger blocks, and have to have memory for them.
 _MOST_BLOCKS = 2048
-# What reading, encoding and publishing in memory take for each value.
-_IN_MEMORY_BYTES = 24
 _CODE = "code"  # the names of a shelf's columns are its own: c0, c1, ..., code
 
 
@@ -119,7 +117,7 @@ def divide_file(
     ``memory_limit`` is in bytes, half of what is available by default.
     """
     need = _require_streamable(schema, model)
-    limit = _require_limit(memory_limit)
+    limit = memory_or_half(memory_limit)
     tell = progress or silent
     rows = open_rows(source, schema, (missing,) if isinstance(missing, str) else missing, first)
     (sensitive,) = schema.sensitive
@@ -143,18 +141,6 @@ def divide_file(
     )
 
 
-def needs_streaming(source: object, schema: Schema) -> bool:
-    """Whether a file is likely not to fit into memory together with what publishing it takes."""
-    if not isinstance(source, str | Path) or "://" in str(source):
-        return False
-    try:
-        rows, stored = stored_size(source, schema)
-    except (DataError, OSError):
-        return False  # reading it says what is wrong
-    columns = len(schema.quasi) + len(schema.sensitive) + len(schema.insensitive)
-    return max(3 * stored, rows * columns * _IN_MEMORY_BYTES) > available_memory() // 2
-
-
 def _require_streamable(schema: Schema, model: Model) -> Requirement:
     if len(schema.sensitive) > 1:
         raise ParameterError(
@@ -169,16 +155,6 @@ def _require_streamable(schema: Schema, model: Model) -> Requirement:
             parameter="model",
         )
     return needs[0]
-
-
-def _require_limit(memory_limit: int | None) -> int:
-    if memory_limit is None:
-        return available_memory() // 2
-    if memory_limit < 1:
-        raise ParameterError(
-            f"memory_limit is a number of bytes, not {memory_limit}", parameter="memory_limit"
-        )
-    return memory_limit
 
 
 def _require_feasible(need: Requirement, counted: ValueCounts) -> int:

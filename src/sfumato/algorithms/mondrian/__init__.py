@@ -53,6 +53,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.engines.base import Engine, Room
 from sfumato.errors import ParameterError
 from sfumato.models._rules import SIZE
+from sfumato.models.base import BuiltIn
 from sfumato.models.bound import (
     Bound,
     CompiledRules,
@@ -105,17 +106,25 @@ class Mondrian:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = coarsened(require_feasible(needs, table))
-        return self._divide(bound, 0, randomness, progress)
+        order = randomness.permutation(table.n_rows).astype(np.int32) if self.relaxed else None
+        return self._divide(bound, 0, order, progress)
+
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
+        """Cuts are planned by counts, for the built-in models, and not for a workload."""
+        known = all(isinstance(need.model, BuiltIn) for need in needs)
+        if self.relaxed or self.workload or not known:
+            raise ParameterError(
+                "relaxed cuts, a workload and a model of one's own need all rows in memory; use "
+                "the in-memory engine",
+                parameter="engine",
+            )
 
     def plan(self, engine: Engine, bound: Bound, room: Room) -> MondrianPlan:
         """Cut a table beyond memory into regions that fit; regions.py says how."""
+        self.require_planned(bound.needs)
         coarse = coarsened(feasible(bound))
         rules = compile_rules(coarse)
-        if rules is None or self.relaxed or self.workload:
-            raise ParameterError(
-                "relaxed cuts, workloads and models of one's own need all rows in memory",
-                parameter="engine",
-            )
+        assert rules is not None, "every built-in model has a rule"
         regions = plan_regions(
             engine, _axes(coarse.table), self._cut_rules(rules, coarse.n_rows),
             _sensitive(coarse, rules), rules.whole_counts, coarse.n_rows, room,
@@ -123,17 +132,16 @@ class Mondrian:
         return MondrianPlan(self, coarse, regions)
 
     def _divide(
-        self, bound: Bound, turn: int, randomness: Randomness, progress: Progress | None
+        self, bound: Bound, turn: int, order: Codes | None, progress: Progress | None
     ) -> Partition:
-        """Divide the rows of a region, all or some of the table's."""
+        """Divide the rows of a region; equal rows as one, or each by itself in some order."""
         rules = compile_rules(bound)
         offsets = rules.offsets if rules else {}
         table = bound.table
-        if self.relaxed:
-            order = randomness.permutation(table.n_rows).astype(np.int32)
-            points = Points.every_row(table, offsets, order)
-        else:
+        if order is None:
             points = Points.distinct(table, offsets)
+        else:
+            points = Points.every_row(table, offsets, order)
         axes = _axes(table)
         asked = None
         if self.workload:
@@ -174,10 +182,10 @@ class MondrianPlan:
         """The region of every row of a coded part."""
         return self.regions.of_rows(part)
 
-    def divide(self, number: int, table: Microdata, randomness: Randomness) -> Partition:
+    def divide(self, number: int, table: Microdata) -> Partition:
         """Divide the rows of a region."""
         turn = int(self.regions.turns[number])
-        return self.algorithm._divide(self.bound.over(table), turn, randomness, None)
+        return self.algorithm._divide(self.bound.over(table), turn, None, None)
 
 
 def _compiled(

@@ -11,10 +11,8 @@ was killed the next one removes the rest (io/unfinished.py).
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,6 +28,7 @@ from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
 from sfumato.core.seeds import require_written
+from sfumato.engines.spill import scratch_folder
 from sfumato.errors import PromiseBroken
 from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables, require_names
 from sfumato.forms.checksums import sealed
@@ -46,7 +45,6 @@ from sfumato.metrics.reconstruction import reconstruction_error
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
 
-_SCRATCH = "spill"
 _ROW_GROUP = 2**20
 
 
@@ -126,7 +124,7 @@ def write_divided(
     require_written(randomness.stated_seed, experiment=experiment)
     require_names(schema)
     with new_folder(path, force=force) as folder:
-        with _scratch(folder) as scratch:
+        with scratch_folder(folder) as scratch:
             divided = divide(scratch)
             figures = _write_tables(folder, divided, randomness)
         stated = _manifest(schema, divided, algorithm, figures)
@@ -245,14 +243,3 @@ def _manifest(
         types=column_types(_fields(divided)),
         metrics=figures.stated(promise, sensitive.name),
     )
-
-
-@contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
-    """A folder for rows with their sensitive values: nobody else may look into it."""
-    scratch = folder / _SCRATCH
-    scratch.mkdir(mode=0o700)
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)

@@ -24,7 +24,7 @@ GROUPS, ROWS = "groups", "rows"  # the purposes of the two keys
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Lines of ``groups``, one each; ``group_of_row`` leads rows to them; ``rows`` hold the rest."""
+    """Lines of ``groups``; ``group_of_row`` leads each row to one; ``rows`` hold the rest."""
 
     groups: pa.Table
     group_of_row: Codes

@@ -161,12 +161,17 @@ def published_groups(
     boxes: Boxes,
     labels: Labels,
     means: Sequence[str],
+    missing: Collection[str] | None = None,
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
-    """One line for each group, and the description of its columns."""
+    """One line for each group, and the description of its columns.
+
+    ``missing`` names the attributes that some group lacks a value of, if not all groups are here.
+    """
     shown: Columns = {}
     described: list[PublishedColumn] = []
     for side in boxes:
-        form, columns = columns_of(side, labels)
+        lacks = None if missing is None else side.attribute.name in missing
+        form, columns = columns_of(side, labels, lacks)
         if side.attribute.name in means:
             columns[f"{side.attribute.name}_mean"] = _means(table, partition, side.attribute)
         tight = form == "range" and partition.boxes is None
@@ -195,16 +200,24 @@ def published_rows(
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
     """All that is published beside the boxes, row by row, and its description."""
     rows = partition.published_order(words)
-    shown: Columns = {}
-    described: list[PublishedColumn] = []
-    for attribute in table.sensitive:
-        shown[attribute.name] = attribute.decode(table.codes[attribute.name][rows])
-        described.append(describe_column(attribute, Role.SENSITIVE, "value"))
-    for name, column in insensitive_columns(table, rows).items():
-        shown[name] = column
-        described.append(PublishedColumn(name, Role.INSENSITIVE, "value", (name,)))
+    shown = {
+        attribute.name: attribute.decode(table.codes[attribute.name][rows])
+        for attribute in table.sensitive
+    }
+    shown |= insensitive_columns(table, rows)
     _require_unused(shown, lines.column_names)
-    return pa.table(shown), tuple(described)
+    return pa.table(shown), other_columns(table)
+
+
+def other_columns(table: Microdata) -> tuple[PublishedColumn, ...]:
+    """The description of what is published beside the boxes."""
+    return (
+        *(describe_column(attribute, Role.SENSITIVE, "value") for attribute in table.sensitive),
+        *(
+            PublishedColumn(name, Role.INSENSITIVE, "value", (name,))
+            for name in table.schema.insensitive
+        ),
+    )
 
 
 def require_means(table: Microdata, means: bool | Sequence[str]) -> tuple[str, ...]:
