@@ -55,6 +55,12 @@ class StatDB:
     rows that are held back, see ``apply``; as much as the rows themselves, it is for the owner.
     ``seed`` is None, or says that the seed was short: answers are then no secret to whoever tries
     seeds.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> db = sf.StatDB.create("patients.statdb", patients, m=5)
+    >>> answer = db.count("age BETWEEN 30 AND 50 AND disease = 'flu'")
+    >>> patients.count("age BETWEEN 30 AND 50 AND disease = 'flu'").lo in answer
+    True
     """
 
     path: Path
