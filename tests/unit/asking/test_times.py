@@ -120,6 +120,7 @@ print("answered")
 """
 
 
+@pytest.mark.slow
 def test_nanoseconds_need_no_pandas(tmp_path: Path) -> None:
     script = tmp_path / "ask.py"
     script.write_text(WITHOUT_PANDAS)

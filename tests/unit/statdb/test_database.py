@@ -145,6 +145,7 @@ def test_boxes_warn_of_domains_that_only_the_rows_know(tmp_path: Path) -> None:
     sf.StatDB.create(tmp_path / "declared", table, m=3, framework="generalization")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.decimal128(21, 1)], ids=str)
 def test_columns_with_bins_take_numbers(tmp_path: Path, kind: pa.DataType) -> None:
     """In the classes that were made at first, however the new rows are spread."""
@@ -320,6 +321,7 @@ def _killed(work: Any, db: sf.StatDB, pause: float) -> sf.StatDB:
     return sf.StatDB.open(db.path)
 
 
+@pytest.mark.slow
 def test_a_killed_apply_leaves_one_state_or_the_other(db: sf.StatDB) -> None:
     for pause in (0.0, 0.01, 0.05):
         found = _killed(_apply_for_ever, db, pause)
@@ -327,6 +329,7 @@ def test_a_killed_apply_leaves_one_state_or_the_other(db: sf.StatDB) -> None:
     assert found.generation > 3
 
 
+@pytest.mark.slow
 def test_an_apply_that_is_killed_while_it_holds_rows_back_loses_none(db: sf.StatDB) -> None:
     waited = 0
     for pause in (0.0, 0.01, 0.05):

@@ -424,6 +424,7 @@ def _write_for_ever(folder: str, told: Any) -> None:
             told.value = number  # acknowledged
 
 
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing_that_it_acknowledged(folder: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])

@@ -371,6 +371,7 @@ def test_an_answer_without_the_truth(db: sf.StatDB) -> None:
     assert count_flaw(elsewhere, query, answer.lo, answer.hi) != ""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the schema does not declare")
 @pytest.mark.parametrize("framework", ["anatomy", "generalization"])
 @pytest.mark.parametrize("cohort", [1, 4, None])

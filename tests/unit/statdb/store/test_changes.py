@@ -90,6 +90,7 @@ def test_files_of_what_does_not_change_are_shared(db: sf.StatDB) -> None:
     assert (again.generation, again.engine.n_rows) == (2, N + 5)
 
 
+@pytest.mark.slow
 def test_what_is_stored_is_what_was_computed(db: sf.StatDB, tmp_path: Path) -> None:
     """Twice the same changes: once through patches, once written whole each time."""
     whole = sf.StatDB.create(tmp_path / "whole", microdata(people()), m=3, seed=bytes(range(32)))
@@ -111,6 +112,7 @@ def test_what_is_stored_is_what_was_computed(db: sf.StatDB, tmp_path: Path) -> N
     assert header(other.path)["patch"]
 
 
+@pytest.mark.slow
 def test_patches_add_up_and_become_a_state_of_their_own(db: sf.StatDB) -> None:
     truth, states = people(), set()
     for _ in range(8):
@@ -266,6 +268,7 @@ def limited(monkeypatch: pytest.MonkeyPatch, room: int) -> FullDisk:
     return disk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["patch", "whole", "waiting", "grown"])
 def test_a_disk_that_is_full_leaves_a_store_as_it_was(
     db: sf.StatDB, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -361,6 +364,7 @@ def _under_a_limit(path: str, queue: Any) -> None:
     queue.put(kinds)
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files_is_one_clear_error(db: sf.StatDB) -> None:
     """The system's own refusal, not one that a test makes up; the ledger and tokens, too."""
     before = files(db.path)
@@ -399,6 +403,7 @@ def _apply_for_ever(path: str, started: Any) -> None:
             started.set()
 
 
+@pytest.mark.slow
 def test_a_killed_change_leaves_one_database_or_the_other(db: sf.StatDB) -> None:
     """Through patches: rows stay the same number, the generation tells how many changes held."""
     context = multiprocessing.get_context("spawn")

@@ -110,6 +110,7 @@ def cohorts(engine: Engine) -> Counter[tuple[tuple[Any, ...], ...]]:
     return Counter(tuple(sorted(group)) for group in together.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", ["anatomy", "generalization"])
 @pytest.mark.parametrize("cohort", [1, 3, 8, 70, None])
 @settings(deadline=None, max_examples=12)
@@ -174,6 +175,7 @@ def test_few_rows_are_few_words(cohort: int | None) -> None:
     require_consistent(done.engine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cohort", [1, 8, None])
 def test_rows_that_come_one_batch_after_the_other(cohort: int | None) -> None:
     """Places to spare are used up, buckets move, and sometimes everything is laid out anew."""
@@ -195,6 +197,7 @@ def test_rows_that_come_one_batch_after_the_other(cohort: int | None) -> None:
     assert min(kinds["Edits"], kinds["Layout"]) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cohort", [1, 8, None])
 def test_rows_that_leave_take_their_places_with_them_in_the_end(cohort: int | None) -> None:
     truth, engine = large(cohort, 4_000)

@@ -122,6 +122,7 @@ def require_sound(engine: Engine, truth: pa.Table, update: Update) -> None:
         assert lacking == update.counterfeits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", ["anatomy", "generalization"])
 @pytest.mark.parametrize("cohort", [1, 3, 8, None])
 @settings(deadline=None, max_examples=25)
@@ -239,6 +240,7 @@ def test_nobody_comes_in_because_somebody_withdrew() -> None:
     assert change(engine, more, None, done.waiting).update.inserted == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cohort", [1, 8, None])
 def test_lists_of_newcomers_do_not_hang_on_who_left(cohort: int | None) -> None:
     """Counterfeits are drawn by places: whoever of a group leaves, later lists are drawn alike."""
