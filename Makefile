@@ -17,7 +17,7 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header -
 	--python-version 3.11 $(LOCK_ARGS) pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint types format bench fuzz reproduce lock build clean
+.PHONY: help demo test quick coverage browser lint types format bench fuzz reproduce lock build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -29,6 +29,12 @@ demo: $(VENV)/.runtime ## Publish and verify a small table in the terminal
 test: lint types browser ## Lint, type check, then run every test
 	@echo "pytest"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+
+quick: $(VENV)/.dev ## Run the quick tests: units and printed tables, in about a minute
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" tests/unit tests/golden $(PYTEST_ARGS)
+
+coverage: $(VENV)/.dev ## Run the units and name the lines that none of them runs
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -p tools.line_coverage tests/unit tests/golden $(PYTEST_ARGS)
 
 browser: ## Install Chromium for the tests of the web page, if it is missing and apt can
 	@command -v chromium chromium-browser google-chrome >/dev/null || \

@@ -66,7 +66,7 @@ def run(folder: Path | None) -> Iterator[Line]:
     said = f"{table.n_rows:,} rows of {source}"
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "salaries.statdb"
-        catalog = sf.StatDB.create(path, table, m=M, seed=0, experiment=True).engine.catalog
+        catalog = sf.StatDB.create(path, table, m=M, seed=0, experiment=True).responder.catalog
         queries = sf.dynamic_workload(table, queries=2 * REQUESTS, seed=0)
         texts = [_text(query, catalog) for query in queries]
         del table, rows

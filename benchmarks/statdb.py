@@ -32,7 +32,7 @@ from sfumato.statdb.baselines import (
     static_anatomy,
     static_generalization,
 )
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 
 QUASI = (
     "age",
@@ -60,19 +60,19 @@ def run(folder: Path | None) -> Iterator[Line]:
     table = _microdata(rows)
     queries = sf.dynamic_workload(table, queries=QUERIES, seed=0)
     said = f"{table.n_rows:,} rows of {source}, {len(queries):,} queries"
-    engines = {cohort: Engine.create(table, m=M, cohort=cohort, seed=0) for cohort in COHORTS}
+    responders = {cohort: Responder.create(table, m=M, cohort=cohort, seed=0) for cohort in COHORTS}
     boxes = {
-        cohort: Engine.create(table, m=M, cohort=cohort, framework="generalization", seed=0)
+        cohort: Responder.create(table, m=M, cohort=cohort, framework="generalization", seed=0)
         for cohort in (8, None)
     }
-    yield from _times(table, rows, queries, engines, boxes, said)
-    yield from _creation(table, engines[None], said)
+    yield from _times(table, rows, queries, responders, boxes, said)
+    yield from _creation(table, responders[None], said)
     yield from _store(table, said)
     yield from different_values()
     yield from few_rows_of_many()
     yield from _panel(folder)
-    yield from _lengths(table, queries, engines, boxes, said)
-    del engines, boxes
+    yield from _lengths(table, queries, responders, boxes, said)
+    del responders, boxes
     yield from _growth(folder)
 
 
@@ -109,7 +109,7 @@ def _microdata(rows: pa.Table) -> sf.Microdata:
 
 def _texts(table: sf.Microdata, queries: Sequence[sf.Query]) -> list[str]:
     engine_words = []
-    catalog = Engine.create(table, m=2, seed=0).catalog
+    catalog = Responder.create(table, m=2, seed=0).catalog
     for query in queries:
         where = bind(query, catalog).where
         ends = [
@@ -123,12 +123,12 @@ def _times(
     table: sf.Microdata,
     rows: pa.Table,  # noqa: ARG001 (DuckDB finds it by its name)
     queries: Sequence[sf.Query],
-    engines: dict[int | None, Engine],
-    boxes: dict[int | None, Engine],
+    responders: dict[int | None, Responder],
+    boxes: dict[int | None, Responder],
     said: str,
 ) -> Iterator[Line]:
     texts = _texts(table, queries)
-    whole = engines[None]
+    whole = responders[None]
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         connection.execute("CREATE TABLE t AS FROM rows")
@@ -139,7 +139,7 @@ def _times(
         ways: list[tuple[str, float, Callable[[int], object]]] = [
             ("A-Count, parsed query", 1 / 20, lambda i: whole.count(queries[i])),
             ("A-Count, SQL text", 1 / 4, lambda i: whole.count(texts[i])),
-            ("A-Count, cohort = 8", 1 / 5, lambda i: engines[8].count(queries[i])),
+            ("A-Count, cohort = 8", 1 / 5, lambda i: responders[8].count(queries[i])),
             ("G-Count, parsed query", 1 / 4, lambda i: boxes[None].count(queries[i])),
         ]
         mine, theirs = _medians([work for _, _, work in ways], exact, len(queries))
@@ -147,20 +147,20 @@ def _times(
         detail = f"{1e6 * each:.0f} µs against {1e6 * theirs:.0f} µs; {said}"
         yield Line(f"{name}, over DuckDB's exact COUNT", each / theirs, limit, "x", detail)
     for cohort in (8, None):
-        yield from _aggregates(engines[cohort], queries, said)
+        yield from _aggregates(responders[cohort], queries, said)
 
 
-def _aggregates(engine: Engine, queries: Sequence[sf.Query], said: str) -> Iterator[Line]:
+def _aggregates(responder: Responder, queries: Sequence[sf.Query], said: str) -> Iterator[Line]:
     """The time of other aggregates over that of a COUNT with the same conditions."""
 
     def asking(function: Function) -> Callable[[int], object]:
         asked = [sf.Query(one.where, [sf.Aggregate(function, SALARY)]) for one in queries]
-        return lambda i: engine.query(asked[i])
+        return lambda i: responder.query(asked[i])
 
     works = [asking(function) for function in AGGREGATES]
-    mine, count = _medians(works, lambda i: engine.count(queries[i]), len(queries))
+    mine, count = _medians(works, lambda i: responder.count(queries[i]), len(queries))
     for function, each in zip(AGGREGATES, mine, strict=True):
-        name = f"{function.upper()} over COUNT, cohort = {engine.cohort}"
+        name = f"{function.upper()} over COUNT, cohort = {responder.cohort}"
         detail = f"{1e6 * each:.0f} µs against {1e6 * count:.0f} µs; {said}"
         yield Line(name, each / count, 20.0, "x", detail)
 
@@ -182,14 +182,14 @@ def _medians(
     return mine, theirs
 
 
-def _creation(table: sf.Microdata, engine: Engine, said: str) -> Iterator[Line]:
-    spent = seconds(lambda: Engine.create(table, m=M), time.process_time)
+def _creation(table: sf.Microdata, responder: Responder, said: str) -> Iterator[Line]:
+    spent = seconds(lambda: Responder.create(table, m=M), time.process_time)
     yield Line("create, cohort = 8, processor time", spent, 3.0, "s", said)
     coded = sum(codes.nbytes for codes in table.codes.values())
-    index = engine.stored.index.bitmaps.nbytes
+    index = responder.stored.index.bitmaps.nbytes
     detail = f"coded table {coded / 2**20:.1f} MiB"
     yield Line("index over the coded table", index / coded, 3.0, "x", detail)
-    yield Line("memory of a database over it", engine.stored.nbytes / coded, 4.0, "x", detail)
+    yield Line("memory of a database over it", responder.stored.nbytes / coded, 4.0, "x", detail)
 
 
 def _store(table: sf.Microdata, said: str) -> Iterator[Line]:
@@ -213,7 +213,7 @@ def different_values() -> Iterator[Line]:
         columns = {"age": generator.integers(0, 90, n), "zip": generator.integers(0, 1_000, n)}
         schema = sf.Schema(quasi=list(columns), sensitive="s", kinds={"s": "categorical"})
         table = sf.read(pa.table({**columns, "s": np.arange(n)}), schema)
-        spent[n] = seconds(partial(Engine.create, table, m=M), time.process_time)
+        spent[n] = seconds(partial(Responder.create, table, m=M), time.process_time)
     *_, before, last = DISTINCT
     small = ", ".join(f"{n:,} {spent[n]:.2f} s" for n in DISTINCT[:-1])
     name = f"create, {last:,} different values in as many rows, processor time"
@@ -317,8 +317,8 @@ def _difference(rows: pa.Table, others: pa.Table) -> pa.Table:  # noqa: ARG001 (
 def _lengths(
     table: sf.Microdata,
     queries: Sequence[sf.Query],
-    engines: dict[int | None, Engine],
-    boxes: dict[int | None, Engine],
+    responders: dict[int | None, Responder],
+    boxes: dict[int | None, Responder],
     said: str,
 ) -> Iterator[Line]:
     truth = table.counts(queries).lo
@@ -334,24 +334,24 @@ def _lengths(
         )
         return Line(name, figure, limit, "x" if base else "rows", detail)
 
-    taken = Engine.create(table, m=M, cohort=None, first="anatomize", seed=0)
+    taken = Responder.create(table, m=M, cohort=None, first="anatomize", seed=0)
     base = float(result_intervals(taken, queries).lengths.mean())
-    yield line("interval length, signatures over Anatomize's groups", engines[None], base, 0.75)
+    yield line("interval length, signatures over Anatomize's groups", responders[None], base, 0.75)
     # the line above owes most to random ties, which leave hardly two groups alike; two controls
     for name, order in (
         ("ties fixed, values mixed", np.random.default_rng(0).permutation(50)),
         ("ties by the order of values", np.arange(50)),
     ):
         first = _fixed_ties(table, order)
-        fixed = Engine.create(table, m=M, cohort=None, first=first, seed=0)
+        fixed = Responder.create(table, m=M, cohort=None, first=first, seed=0)
         base = float(result_intervals(fixed, queries).lengths.mean())
-        yield line(f"the same, {name}", engines[None], base, 0.75)
-    for cohort, engine in engines.items():
-        yield line(f"interval length, dyn-ana, cohort = {cohort}", engine)
+        yield line(f"the same, {name}", responders[None], base, 0.75)
+    for cohort, responder in responders.items():
+        yield line(f"interval length, dyn-ana, cohort = {cohort}", responder)
     yield line("interval length, sta-ana", static_anatomy(table, M, seed=0))
     yield line("interval length, ran-pert (80 %)", random_perturbation(table, M, seed=0))
-    for cohort, engine in boxes.items():
-        yield line(f"interval length, dyn-gen, cohort = {cohort}", engine)
+    for cohort, responder in boxes.items():
+        yield line(f"interval length, dyn-gen, cohort = {cohort}", responder)
     yield line("interval length, sta-gen", static_generalization(table, M, seed=0))
     unique = static_generalization(table, M, seed=0, unique=True)
     yield line("interval length, sta-gen, m-unique", unique)
@@ -380,9 +380,9 @@ def _growth(folder: Path | None) -> Iterator[Line]:
     for n in (ROWS, MANY):
         table, source = _salaried(folder, n)
         start = time.process_time()
-        engine = Engine.create(table, m=M, cohort=None, seed=0)
+        responder = Responder.create(table, m=M, cohort=None, seed=0)
         spent = time.process_time() - start
-        each[n] = _one_by_one(engine, sf.dynamic_workload(table, queries=FEW, seed=1))
+        each[n] = _one_by_one(responder, sf.dynamic_workload(table, queries=FEW, seed=1))
         if n == MANY:
             detail = f"{n:,} rows of {source}; a question takes {1e6 * each[n]:,.0f} µs"
             yield Line("create 10,000,000 rows, processor time", spent, 60.0, "s", detail)
@@ -395,6 +395,6 @@ def _salaried(folder: Path | None, n: int) -> tuple[sf.Microdata, str]:
     return _microdata(rows), source
 
 
-def _one_by_one(engine: Engine, queries: Sequence[sf.Query]) -> float:
-    (mine,), _ = _medians([lambda i: engine.count(queries[i])], lambda _: None, len(queries))
+def _one_by_one(responder: Responder, queries: Sequence[sf.Query]) -> float:
+    (mine,), _ = _medians([lambda i: responder.count(queries[i])], lambda _: None, len(queries))
     return mine

@@ -2,6 +2,9 @@
 
 The names below are the whole public face; each is imported when it is first used, so that
 ``import sfumato`` costs next to nothing.
+
+Examples in docstrings begin after ``import sfumato as sf``, in a folder with ``patients.csv`` and
+``patients.toml``, which ship in ``sfumato/data``.
 """
 
 from __future__ import annotations

@@ -224,6 +224,7 @@ def anatomized(
         return None
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(sensitive_tables(), st.integers(2, 5))
 def test_theorem_4_is_exact(table: sf.Microdata, l: int) -> None:
@@ -235,6 +236,7 @@ def test_theorem_4_is_exact(table: sf.Microdata, l: int) -> None:
     assert release.metrics["reconstruction_error"]["s"] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(sensitive_tables(), st.integers(2, 4), st.booleans())
 def test_theorem_2_bounds_every_l_diverse_partition(
@@ -251,6 +253,7 @@ ALGORITHMS = st.sampled_from([sf.Anatomize(), sf.Mondrian(), sf.Mondrian(relaxed
 PUBLISHED = st.sampled_from(["anatomized", "generalized"])
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(sensitive_tables(), st.integers(2, 4), ALGORITHMS, PUBLISHED)
 def test_theorem_1_nobody_is_named_with_more_than_one_in_l(
@@ -265,6 +268,7 @@ def test_theorem_1_nobody_is_named_with_more_than_one_in_l(
     assert row_breach(release).largest <= 1 / l + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(sensitive_tables(), st.integers(2, 4))
 def test_strict_groups_make_both_levels_equal(table: sf.Microdata, l: int) -> None:

@@ -5,8 +5,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.forms.perturbed.release import Retention
-from sfumato.statdb import Engine
-from sfumato.statdb.engine import Framework
+from sfumato.statdb import Responder
+from sfumato.statdb.responder import Framework
 from tests.support.releases import anatomized, generalized
 from tests.support.tables import attribute, microdata, partition
 
@@ -32,27 +32,27 @@ def groups() -> list[int]:
     return [next(g for g, names in enumerate(TABLE_1B) if name in names.split()) for name in NAMES]
 
 
-def engine(cohort: int | None = None, framework: Framework = "anatomy") -> Engine:
+def responder(cohort: int | None = None, framework: Framework = "anatomy") -> Responder:
     first = partition(groups())
-    return Engine.create(people(), m=2, cohort=cohort, framework=framework, first=first)
+    return Responder.create(people(), m=2, cohort=cohort, framework=framework, first=first)
 
 
-def names_of(database: Engine) -> list[str]:
+def names_of(database: Responder) -> list[str]:
     """Who the stored rows are; ages tell."""
     ages = database.table().attributes["age"].decode(database.table().codes["age"]).to_pylist()
     return [NAMES[AGES.index(age)] for age in ages]
 
 
 def test_figure_1() -> None:
-    buckets = engine().stored.buckets
+    buckets = responder().stored.buckets
     domain = ["flu", "gastritis", "insomnia"]
     found = {
         tuple(domain[code] for code in buckets.signature(b)): int(buckets.groups[b])
         for b in range(buckets.n_buckets)
     }
     assert found == {("flu", "gastritis"): 4, ("flu", "gastritis", "insomnia"): 1}
-    shown = names_of(engine())
-    whole = engine().version().groups
+    shown = names_of(responder())
+    whole = responder().version().groups
     assert len(shown) == 11
     alone = next(g for g in range(5) if (whole == g).sum() == 3)
     assert {shown[row] for row in np.flatnonzero(whole == alone)} == {"Linda", "Mary", "Paul"}
@@ -60,44 +60,44 @@ def test_figure_1() -> None:
 
 def test_example_1_a_decompose() -> None:
     """One group has two rows of S_1 = {Helen, Jack, Tom}, and one has the third."""
-    database = engine()
+    database = responder()
     version, shown = database.version(Q2), names_of(database)
     inside = [shown[row] in ("Helen", "Jack", "Tom") for row in range(11)]
     assert sorted(np.bincount(version.groups, inside).tolist()) == [0, 0, 0, 1, 2]
 
 
 def test_example_2_a_count() -> None:
-    found = engine().count(Q2)
+    found = responder().count(Q2)
     assert (found.lo, found.hi) == (1, 2)
 
 
 def test_example_3_g_count() -> None:
     """B_1 gives [1, 2]; Linda, Mary and Paul lie inside and give one more."""
-    found = engine(framework="generalization").count(Q3)
+    found = responder(framework="generalization").count(Q3)
     assert (found.lo, found.hi) == (2, 3)
 
 
 @pytest.mark.parametrize("question", [Q1, Q2, Q3])
 def test_one_group_to_a_cohort_is_the_static_database(question: str) -> None:
     still = anatomized(people(), groups()).count(question)
-    found = engine(cohort=1).count(question)
+    found = responder(cohort=1).count(question)
     assert (found.lo, found.hi) == (still.lo, still.hi)
     assert found.estimate == pytest.approx(still.estimate)
     boxes = generalized(people(), groups()).count(question)
-    found = engine(cohort=1, framework="generalization").count(question)
+    found = responder(cohort=1, framework="generalization").count(question)
     assert (found.lo, found.hi) == (boxes.lo, boxes.hi)
 
 
 def test_static_answers_printed_in_the_introduction() -> None:
-    static = engine(cohort=1, framework="generalization")
+    static = responder(cohort=1, framework="generalization")
     assert [(static.count(q).lo, static.count(q).hi) for q in (Q1, Q2)] == [(2, 3), (0, 4)]
     table_2 = partition([0, 4, 2, 1, 1, 0, 3, 3, 3, 4, 2])
-    other = Engine.create(people(), m=2, cohort=1, framework="generalization", first=table_2)
+    other = Responder.create(people(), m=2, cohort=1, framework="generalization", first=table_2)
     assert [(other.count(q).lo, other.count(q).hi) for q in (Q1, Q2)] == [(1, 5), (1, 2)]
 
 
 def test_dynamic_answers_do_as_well_as_the_better_of_both_tables() -> None:
-    dynamic = engine(framework="generalization")
+    dynamic = responder(framework="generalization")
     assert [(dynamic.count(q).lo, dynamic.count(q).hi) for q in (Q1, Q2)] == [(2, 3), (1, 2)]
 
 

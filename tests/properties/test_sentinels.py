@@ -25,7 +25,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.askable import Askable
 from sfumato.errors import QueryRefused, SfumatoError
-from sfumato.statdb import Engine
+from sfumato.statdb import Responder
 from sfumato.verbs import perturb
 from tests.support.tables import microdata
 
@@ -192,7 +192,7 @@ def ask_all(one: Case, release: Askable, seed: int) -> None:
             ask_one(one, release, f"SELECT {function}(it) FROM t WHERE {text}", function, known)
 
 
-def answered(release: Askable | Engine, sql: str, but_for: str) -> sf.Result | None:
+def answered(release: Askable | Responder, sql: str, but_for: str) -> sf.Result | None:
     """The answer; None where it is refused for a reason that is allowed."""
     try:
         return release.query(sql)
@@ -269,16 +269,16 @@ def test_nor_does_one_of_a_statistical_database(framework: Any, kind: pa.DataTyp
         if len({number for number in one.numbers if number is not None}) < 2:
             continue
         try:
-            engine = Engine.create(one.table, m=2, cohort=None, framework=framework, seed=1)
+            responder = Responder.create(one.table, m=2, cohort=None, framework=framework, seed=1)
         except SfumatoError:
             continue
-        ask_database(one, engine, role)
+        ask_database(one, responder, role)
 
 
-def ask_database(one: Case, engine: Engine, role: str) -> None:
+def ask_database(one: Case, responder: Responder, role: str) -> None:
     for text, holds in conditions(one, random.Random(1)):
         wanted = [number for number in one.numbers if holds(number)]
-        counted = answered(engine, f"SELECT COUNT(*) FROM t WHERE {text}", "not neighbours")
+        counted = answered(responder, f"SELECT COUNT(*) FROM t WHERE {text}", "not neighbours")
         if counted is None:
             continue
         check(counted.answer, len(wanted), pa.int64(), rounded=False)
@@ -287,7 +287,7 @@ def ask_database(one: Case, engine: Engine, role: str) -> None:
         known = [number for number in wanted if number is not None]
         temporal = pa.types.is_temporal(one.kind)
         for function in ("MIN", "MAX") if temporal else ("MIN", "MAX", "SUM", "AVG"):
-            answer = engine.query(f"SELECT {function}(it) FROM t WHERE {text}").answer
+            answer = responder.query(f"SELECT {function}(it) FROM t WHERE {text}").answer
             if not known:
                 assert answer.lo is None or answer.nullable
                 continue

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.query import Aggregate, Function, Query
-from sfumato.statdb import Engine
-from sfumato.statdb.engine import Framework
+from sfumato.statdb import Responder
 from sfumato.statdb.layout.index import EVERYBODY
+from sfumato.statdb.responder import Framework
 from tests.properties.test_statdb import decompositions, holds, questions
 from tests.support.releases import rows_of
 from tests.support.tables import microdata
@@ -33,7 +33,7 @@ class Group(NamedTuple):
 
 
 @st.composite
-def databases(draw: st.DrawFn, framework: Framework = "anatomy", most: int = 9) -> Engine | None:
+def databases(draw: st.DrawFn, framework: Framework = "anatomy", most: int = 9) -> Responder | None:
     """A database in which some rows may be gone; None where m is out of reach."""
     n = draw(st.integers(4, most))
 
@@ -49,22 +49,22 @@ def databases(draw: st.DrawFn, framework: Framework = "anatomy", most: int = 9) 
     m, table = draw(st.integers(2, 3)), microdata(columns, sensitive=["salary"])
     if np.bincount(table.codes["salary"]).max() * m > n:
         return None
-    engine = Engine.create(table, m=m, cohort=draw(COHORTS), framework=framework, seed=n)
+    responder = Responder.create(table, m=m, cohort=draw(COHORTS), framework=framework, seed=n)
     gone = draw(st.lists(st.integers(0, n - 1), max_size=draw(st.sampled_from([0, 0, n // 2]))))
-    return without(engine, gone)
+    return without(responder, gone)
 
 
-def without(engine: Engine, gone: Sequence[int]) -> Engine:
+def without(responder: Responder, gone: Sequence[int]) -> Responder:
     """The database after rows have left: their places are in no bitmap any more."""
-    bitmaps = engine.stored.index.bitmaps.copy()
-    for place in engine.stored.occupied()[list(set(gone))].tolist():
+    bitmaps = responder.stored.index.bitmaps.copy()
+    for place in responder.stored.occupied()[list(set(gone))].tolist():
         bitmaps[:, place >> 6] &= ~(np.uint64(1) << np.uint64(place & 63))
-    index = engine.stored.index._replace(bitmaps=bitmaps)
-    return replace(engine, stored=replace(engine.stored, index=index))
+    index = responder.stored.index._replace(bitmaps=bitmaps)
+    return replace(responder, stored=replace(responder.stored, index=index))
 
 
-def ask(engine: Engine, query: Query, function: Function) -> sf.Answer:
-    return engine.query(Query(query.where, [Aggregate(function, "salary")])).answer
+def ask(responder: Responder, query: Query, function: Function) -> sf.Answer:
+    return responder.query(Query(query.where, [Aggregate(function, "salary")])).answer
 
 
 def wanted(query: Query) -> Query:
@@ -86,15 +86,15 @@ def value_of(function: Function, salaries: Possible) -> Any:
     return sum(known) if function == "sum" else min(known) if function == "min" else max(known)
 
 
-def groups_of(engine: Engine, groups: Any, query: Query) -> list[Group]:
+def groups_of(responder: Responder, groups: Any, query: Query) -> list[Group]:
     quasi = Query({name: one for name, one in query.where.items() if name != "salary"})
-    buckets, rows = engine.stored.buckets, rows_of(engine.table())
-    bucket = np.searchsorted(buckets.base, engine.stored.occupied(), "right") - 1
+    buckets, rows = responder.stored.buckets, rows_of(responder.table())
+    bucket = np.searchsorted(buckets.base, responder.stored.occupied(), "right") - 1
     found = []
     for g in range(groups.max() + 1):
         members = np.flatnonzero(groups == g).tolist()
         codes = buckets.signature(int(bucket[members[0]]))
-        keys = engine.axes["salary"].keys
+        keys = responder.axes["salary"].keys
         found.append(Group([keys[c] for c in codes], [holds(quasi, rows[i]) for i in members]))
     return found
 
@@ -131,16 +131,16 @@ def same(found: sf.Answer, lo: Any, hi: Any, nullable: bool, function: Function)
 @given(databases(), questions(), st.sampled_from(FUNCTIONS))
 @settings(max_examples=250)
 def test_intervals_span_all_possible_tables(
-    engine: Engine | None, query: Query, function: Function
+    responder: Responder | None, query: Query, function: Function
 ) -> None:
-    if engine is None:
+    if responder is None:
         return
     query = wanted(query)
-    groups = groups_of(engine, engine.version(Query(query.where)).groups, query)
+    groups = groups_of(responder, responder.version(Query(query.where)).groups, query)
     ways = [set(possible(group, query)) for group in groups]
-    found = ask(engine, query, function)
+    found = ask(responder, query, function)
     assert same(found, *extremes(function, reduced(ways)), function)
-    assert_contains(found, engine, query, function)
+    assert_contains(found, responder, query, function)
     assert found.lo is None or found.lo - 1e-9 <= found.estimate <= found.hi + 1e-9
 
 
@@ -149,8 +149,10 @@ def reduced(ways: list[set[tuple[Any, ...]]]) -> list[set[tuple[Any, ...]]]:
     return [{tuple(sorted(way)) for way in one} for one in ways]
 
 
-def assert_contains(found: sf.Answer, engine: Engine, query: Query, function: Function) -> None:
-    rows = [row for row in rows_of(engine.table()) if holds(query, row)]
+def assert_contains(
+    found: sf.Answer, responder: Responder, query: Query, function: Function
+) -> None:
+    rows = [row for row in rows_of(responder.table()) if holds(query, row)]
     truth = value_of(function, [row["salary"] for row in rows])
     if truth is None:
         assert found.nullable
@@ -161,15 +163,15 @@ def assert_contains(found: sf.Answer, engine: Engine, query: Query, function: Fu
 @given(databases(most=8), questions(), st.sampled_from(FUNCTIONS))
 @settings(max_examples=100)
 def test_no_decomposition_has_better_bounds(
-    engine: Engine | None, query: Query, function: Function
+    responder: Responder | None, query: Query, function: Function
 ) -> None:
     """At both ends; of whole buckets, in which every combination of rows is a decomposition."""
-    if engine is None or engine.cohort is not None or has_left(engine):
+    if responder is None or responder.cohort is not None or has_left(responder):
         return
     query = wanted(query)
-    found = ask(engine, query, function)
-    for groups in decompositions(engine):
-        ways = [set(chosen(group, query)) for group in groups_of(engine, groups, query)]
+    found = ask(responder, query, function)
+    for groups in decompositions(responder):
+        ways = [set(chosen(group, query)) for group in groups_of(responder, groups, query)]
         lo, hi, nullable = extremes(function, ways)
         if function == "sum" and nullable and lo is not None:
             lo, hi = min(lo, 0), max(hi, 0)
@@ -179,9 +181,9 @@ def test_no_decomposition_has_better_bounds(
             assert found.hi <= hi + 1e-9
 
 
-def has_left(engine: Engine) -> bool:
-    buckets = engine.stored.buckets
-    return bool(engine.n_rows < (buckets.groups * np.diff(buckets.starts)).sum())
+def has_left(responder: Responder) -> bool:
+    buckets = responder.stored.buckets
+    return bool(responder.n_rows < (buckets.groups * np.diff(buckets.starts)).sum())
 
 
 def chosen(group: Group, query: Query) -> Iterator[tuple[Any, ...]]:
@@ -192,20 +194,20 @@ def chosen(group: Group, query: Query) -> Iterator[tuple[Any, ...]]:
 @given(databases("generalization", most=8), questions(ranges_only=True), st.sampled_from(FUNCTIONS))
 @settings(max_examples=250)
 def test_boxes_give_the_interval_of_their_version(
-    engine: Engine | None, query: Query, function: Function
+    responder: Responder | None, query: Query, function: Function
 ) -> None:
-    if engine is None:
+    if responder is None:
         return
     query = wanted(query)
-    found = ask(engine, query, function)
-    assert_contains(found, engine, query, function)
-    rows = rows_of(engine.table())
+    found = ask(responder, query, function)
+    assert_contains(found, responder, query, function)
+    rows = rows_of(responder.table())
     quasi = {name: one for name, one in query.where.items() if name != "salary"}
     if not all(any(holds(Query({n: p}), row) for row in rows) for n, p in quasi.items()):
         return
-    groups = engine.version(Query(query.where)).groups
+    groups = responder.version(Query(query.where)).groups
     ways = []
-    for g, group in enumerate(groups_of(engine, groups, query)):
+    for g, group in enumerate(groups_of(responder, groups, query)):
         members = [row for row, own in zip(rows, groups, strict=True) if own == g]
         values = [v for v in group.signature if v is not None and holds_salary(query, v)]
         whole = len(members) == len(group.signature)
@@ -232,25 +234,25 @@ def box_ways(values: list[int], sure: bool, gone: bool) -> set[tuple[Any, ...]]:
 @given(databases(most=24), questions(), st.sampled_from(FUNCTIONS))
 @settings(max_examples=150)
 def test_the_truth_is_always_inside(
-    engine: Engine | None, query: Query, function: Function
+    responder: Responder | None, query: Query, function: Function
 ) -> None:
-    if engine is not None:
+    if responder is not None:
         query = wanted(query)
-        assert_contains(ask(engine, query, function), engine, query, function)
+        assert_contains(ask(responder, query, function), responder, query, function)
 
 
 @given(databases("generalization", most=24), questions(ranges_only=True))
 @settings(max_examples=150)
 def test_boxes_contain_the_truth_also_without_some_rows(
-    engine: Engine | None, query: Query
+    responder: Responder | None, query: Query
 ) -> None:
-    if engine is None:
+    if responder is None:
         return
     query = wanted(query)
-    truth = sum(holds(query, row) for row in rows_of(engine.table()))
-    found = engine.count(query)
+    truth = sum(holds(query, row) for row in rows_of(responder.table()))
+    found = responder.count(query)
     assert found.lo <= truth <= found.hi
     for function in FUNCTIONS:
-        assert_contains(ask(engine, query, function), engine, query, function)
-    everybody = engine.stored.index.bitmaps[EVERYBODY]
-    assert engine.version(query).n_rows == engine.stored.flags(everybody).sum()
+        assert_contains(ask(responder, query, function), responder, query, function)
+    everybody = responder.stored.index.bitmaps[EVERYBODY]
+    assert responder.version(query).n_rows == responder.stored.flags(everybody).sum()

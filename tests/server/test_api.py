@@ -168,13 +168,13 @@ def test_explain_refuses_what_query_refuses(kit: Kit, sql: str) -> None:
 
 
 def test_explain_reads_no_rows(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.statdb import engine
+    from sfumato.statdb import responder
 
     def forbidden(*_: Any) -> Any:
         raise AssertionError("rows were read")
 
     for name in ("a_count", "a_tally", "matching_places", "g_types"):
-        monkeypatch.setattr(engine, name, forbidden, raising=False)
+        monkeypatch.setattr(responder, name, forbidden, raising=False)
     for sql in (GROUPED, "SELECT COUNT(age), COUNT(*) FROM t WHERE sex = 'male'"):
         reply = kit.http.post("/v1/explain", json={"sql": sql})
         assert reply.status_code == 200, reply.text

@@ -1,4 +1,4 @@
-"""The client gives what the local engine gives, over a real server."""
+"""The client gives what the local responder gives, over a real server."""
 
 from __future__ import annotations
 

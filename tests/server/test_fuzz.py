@@ -62,15 +62,15 @@ def test_random_texts_are_answered_or_refused_at_a_place(folder: Path) -> None:
 
 def test_the_canonical_text_is_canonical(folder: Path) -> None:
     """Read again it means the same, word for word."""
-    texts, engine = Texts(Random(3)), sf.StatDB.open(folder).engine
+    texts, responder = Texts(Random(3)), sf.StatDB.open(folder).responder
     seen = 0
     for _ in range(500):
         text = texts.query()
         try:
-            first = understood(engine, Asked(text, is_sql=True), 10_000)
+            first = understood(responder, Asked(text, is_sql=True), 10_000)
         except sf.errors.QueryRefused:
             continue
-        again = understood(engine, Asked(first.sql, is_sql=True), 10_000)
+        again = understood(responder, Asked(first.sql, is_sql=True), 10_000)
         assert (again.key, again.sql) == (first.key, first.sql), text
         assert again.sql.isprintable()
         seen += 1

@@ -149,11 +149,11 @@ def test_failures_are_forgotten() -> None:
 def test_many_groups_stop_in_the_middle(
     folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sfumato.statdb.engine import Engine
+    from sfumato.statdb.responder import Responder
 
-    counted = Engine.counted
+    counted = Responder.counted
 
-    def slowly(self: Engine, conditions: Any) -> Any:
+    def slowly(self: Responder, conditions: Any) -> Any:
         asked_for.append(conditions)
         if len(asked_for) > 1:  # the first question is quick
             time.sleep(0.1)
@@ -163,7 +163,7 @@ def test_many_groups_stop_in_the_middle(
 
     asked = {"queries": [{"sql": FLU}, {"sql": "SELECT age, COUNT(*) FROM t GROUP BY age"}]}
     with running(copied(folder_of_people, tmp_path), limits=Limits(seconds=3.0)) as kit:
-        monkeypatch.setattr(Engine, "counted", slowly)
+        monkeypatch.setattr(Responder, "counted", slowly)
         told = kit.http.post("/v1/query", json=asked).json()["results"]
         assert "rows" in told[0]
         assert told[1]["error"]["code"] == "timeout"

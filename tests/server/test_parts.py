@@ -17,12 +17,12 @@ from sfumato.core.predicates import Either, Missing, OneOf, between
 from sfumato.core.query import Query
 from sfumato.server.caching import Cache
 from sfumato.server.errors import ApiError
-from sfumato.server.ledger_writer import Ledgering
+from sfumato.server.ledger_writer import LedgerWriter
 from sfumato.server.logs import Log
 from sfumato.server.sentences import long_guarantee, sentence
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_records import Entry
-from sfumato.statdb.engine import Framework
+from sfumato.statdb.responder import Framework
 from tests.server.conftest import wages
 from tests.server.kit import copied, records
 from tests.support.seeds import long_seed
@@ -40,7 +40,7 @@ def test_the_guarantee_says_what_is_known_of_the_other_columns(tmp_path: Path) -
         framework: long_guarantee(
             sf.StatDB.create(
                 tmp_path / framework, table, m=2, framework=framework, seed=long_seed(1)
-            ).engine
+            ).responder
         )
         for framework in get_args(Framework)
     }
@@ -112,37 +112,37 @@ def test_an_exact_count_is_said_to_be_exact() -> None:
 
 def test_entries_that_wait_are_committed_together(folder_of_people: Path, tmp_path: Path) -> None:
     folder = copied(folder_of_people, tmp_path)
-    ledgering = Ledgering(folder)
+    writer = LedgerWriter(folder)
 
     async def many() -> None:
-        await asyncio.gather(*(ledgering.append([entry(f"{i:016}")]) for i in range(200)))
+        await asyncio.gather(*(writer.append([entry(f"{i:016}")]) for i in range(200)))
 
     asyncio.run(many())
-    assert ledgering.entries == 200
-    assert ledgering.commits < 100
-    ledgering.close()
+    assert writer.entries == 200
+    assert writer.commits < 100
+    writer.close()
     assert [one.entry.request_id for one in records(folder)] == [f"{i:016}" for i in range(200)]
 
 
 def test_a_commit_that_fails_fails_all_of_its_answers(
     folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledgering = Ledgering(copied(folder_of_people, tmp_path))
+    writer = LedgerWriter(copied(folder_of_people, tmp_path))
 
     def broken(*_: Any) -> Any:
         raise MemoryError
 
     async def some() -> list[Any]:
         return await asyncio.gather(
-            *(ledgering.append([entry("a" * 16)]) for _ in range(5)), return_exceptions=True
+            *(writer.append([entry("a" * 16)]) for _ in range(5)), return_exceptions=True
         )
 
     monkeypatch.setattr(Ledger, "append", broken)
     found = asyncio.run(some())
     assert all(isinstance(one, ApiError) and one.code == "ledger_unavailable" for one in found)
-    assert ledgering.failing
-    ledgering.close()
-    assert not ledgering.writable()
+    assert writer.failing
+    writer.close()
+    assert not writer.writable()
 
 
 def test_a_log_without_a_stream_stops_nothing() -> None:

@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENCE, eventually
 def change(folder: Path, start: int) -> None:
     """Delete ten rows, in the manner of sfumato statdb apply."""
     database = sf.StatDB.open(folder)
-    schema = database.engine.schema
+    schema = database.responder.schema
     gone: pa.Table = people().slice(start, 10)
     database.apply(deleted=sf.Microdata.from_arrow(gone, schema))
 
@@ -88,7 +88,7 @@ def test_rows_that_are_held_back_leave_no_trace(folder_of_people: Path, tmp_path
         kit.answer(FLU)
         before, stamp = _public(kit), served.state.stamp
         database = sf.StatDB.open(folder)
-        one = sf.Microdata.from_arrow(people().slice(0, 1), database.engine.schema)
+        one = sf.Microdata.from_arrow(people().slice(0, 1), database.responder.schema)
         assert database.apply(inserted=one).waiting == 1
         assert not served.changed()
         assert served.state.stamp != stamp  # it has looked

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates import updated
 from sfumato.statdb.updates.counterfeits import drawn_lists
 from sfumato.statdb.updates.newcomers import lacking
@@ -52,20 +52,20 @@ def mild() -> Ints:
     return counts
 
 
-def database(cohort: int | None, counts: Ints) -> tuple[Engine, Floats]:
-    """An engine of so many rows of each value, and what is public of these."""
+def database(cohort: int | None, counts: Ints) -> tuple[Responder, Floats]:
+    """An responder of so many rows of each value, and what is public of these."""
     codes = np.repeat(np.arange(VALUES), counts)
-    engine = Engine.create(people(np.arange(len(codes)), codes), m=M, cohort=cohort, seed=1)
-    return engine, histogram(engine)
+    responder = Responder.create(people(np.arange(len(codes)), codes), m=M, cohort=cohort, seed=1)
+    return responder, histogram(responder)
 
 
 def people(numbers: Ints, codes: Ints) -> sf.Microdata:
     return sf.Microdata.from_arrow(pa.table({"person": numbers, "s": codes}), SCHEMA)
 
 
-def histogram(engine: Engine) -> Floats:
+def histogram(responder: Responder) -> Floats:
     """The frequencies of the values, as everybody can ask for them."""
-    found = engine.query("SELECT s, COUNT(*) FROM t GROUP BY s")
+    found = responder.query("SELECT s, COUNT(*) FROM t GROUP BY s")
     counts = np.array([line[0].estimate for line in found.answers])
     return np.asarray(counts / counts.sum())
 
@@ -75,21 +75,21 @@ def newcomers(shares: Floats, n: int, seed: int) -> Ints:
     return np.random.default_rng([seed, 1]).choice(VALUES, n, p=shares)
 
 
-def list_of(engine: Engine, person: int) -> list[int]:
+def list_of(responder: Responder, person: int) -> list[int]:
     """The values that a person may have, value by value."""
-    found = engine.query(f"SELECT s, COUNT(*) FROM t WHERE person = {person} GROUP BY s")
+    found = responder.query(f"SELECT s, COUNT(*) FROM t WHERE person = {person} GROUP BY s")
     return [value for value, line in enumerate(found.answers) if line[0].hi == 1]
 
 
-def accepted(engine: Engine, values: Ints, batch: int) -> list[list[int]]:
+def accepted(responder: Responder, values: Ints, batch: int) -> list[list[int]]:
     """The lists of newcomers that are let in at once, batch by batch."""
     lists = []
-    waiting = no_rows(engine.schema, engine.attributes)
+    waiting = no_rows(responder.schema, responder.attributes)
     for first in range(0, len(values), batch):
         numbers = np.arange(FIRST, FIRST + batch)
         new = people(numbers, values[first : first + batch])
-        done = updated(engine, waiting, new, None, Randomness(first), accept_exposure=True)
-        lists += [list_of(done.engine, person) for person in numbers.tolist()]
+        done = updated(responder, waiting, new, None, Randomness(first), accept_exposure=True)
+        lists += [list_of(done.responder, person) for person in numbers.tolist()]
     return lists
 
 
@@ -130,18 +130,18 @@ def by_value(ranked: Sequence[list[int]], values: Ints) -> list[int]:
 @pytest.mark.parametrize("cohort", [1, 8])
 @pytest.mark.parametrize("batch", [1, 5, 10, 50])
 def test_who_is_let_in_at_once_is_guessed_at_1_in_m(batch: int, cohort: int) -> None:
-    engine, shares = database(cohort, skewed())
+    responder, shares = database(cohort, skewed())
     values = newcomers(shares, CASES, seed=batch)
-    lists = accepted(engine, values, batch)
+    lists = accepted(responder, values, batch)
     assert all(v in one and len(one) == M for one, v in zip(lists, values.tolist(), strict=True))
     assert best_attack(lists, values, shares) <= LIMIT
 
 
 @pytest.mark.parametrize("batch", [5, 50])
 def test_also_with_a_value_of_nearly_1_in_m_of_the_rows(batch: int) -> None:
-    engine, shares = database(8, one_high())
+    responder, shares = database(8, one_high())
     values = newcomers(shares, CASES, seed=batch)
-    assert best_attack(accepted(engine, values, batch), values, shares) <= LIMIT
+    assert best_attack(accepted(responder, values, batch), values, shares) <= LIMIT
 
 
 def test_control_those_who_could_not_hide_among_each_other_are_guessed_more_often() -> None:
@@ -170,19 +170,21 @@ def test_control_other_counterfeits_name_newcomers(fill: str, expected: float) -
 @pytest.mark.parametrize("cohort", [1, 8])
 @pytest.mark.parametrize("batch", [1, 5, 50])
 def test_who_waited_is_guessed_at_1_in_m(batch: int, cohort: int) -> None:
-    engine, shares = database(cohort, mild())
+    responder, shares = database(cohort, mild())
     values = newcomers(shares, CASES + 1_000, seed=batch)
-    waiting = no_rows(engine.schema, engine.attributes)
+    waiting = no_rows(responder.schema, responder.attributes)
     first, came = FIRST, FIRST
     while came - FIRST < CASES:
         assert first - FIRST < len(values), "they wait for ever"
         own = np.arange(first, first + batch)
-        done = updated(engine, waiting, people(own, values[own - FIRST]), None, Randomness(first))
+        done = updated(
+            responder, waiting, people(own, values[own - FIRST]), None, Randomness(first)
+        )
         first += batch
-        engine, waiting = done.engine, done.waiting
+        responder, waiting = done.responder, done.waiting
         came += done.update.inserted
         assert done.update.counterfeits == 0
-    lists = [list_of(engine, person) for person in range(FIRST, FIRST + CASES)]
+    lists = [list_of(responder, person) for person in range(FIRST, FIRST + CASES)]
     assert best_attack(lists, values[:CASES], shares) <= LIMIT
 
 
@@ -206,15 +208,15 @@ def test_who_also_knows_the_order_of_arrival_guesses_the_first_better() -> None:
 @pytest.mark.parametrize("cohort", [1, 8])
 def test_who_leaves_is_guessed_at_1_in_m(cohort: int) -> None:
     """Counts before and after differ by the leaver's list, which was known before."""
-    engine, shares = database(cohort, skewed())
-    table, random = engine.table(), np.random.default_rng(5)
-    before, cases = histogram(engine) * engine.n_rows, 500
-    nobody = no_rows(engine.schema, engine.attributes)
+    responder, shares = database(cohort, skewed())
+    table, random = responder.table(), np.random.default_rng(5)
+    before, cases = histogram(responder) * responder.n_rows, 500
+    nobody = no_rows(responder.schema, responder.attributes)
     guessed, told = [], []
-    leavers = random.integers(0, engine.n_rows, cases)
+    leavers = random.integers(0, responder.n_rows, cases)
     for case, leaver in enumerate(leavers.tolist()):
-        done = updated(engine, nobody, None, table.take(np.array([leaver])), Randomness(case))
-        fell = before - histogram(done.engine) * done.engine.n_rows
+        done = updated(responder, nobody, None, table.take(np.array([leaver])), Randomness(case))
+        fell = before - histogram(done.responder) * done.responder.n_rows
         guessed.append(_most_fallen(fell, shares))
         exact = np.bincount(np.delete(table.codes["s"], leaver), minlength=VALUES)
         told.append(_most_fallen(skewed() - exact, shares))
@@ -230,12 +232,12 @@ def _most_fallen(fell: Floats | Ints, shares: Floats) -> int:
 
 def test_control_who_takes_the_place_of_a_leaver_is_guessed() -> None:
     """Both have the value of the place, and of a list the frequent value is the likelier."""
-    engine, shares = database(1, skewed())
-    table, random = engine.table(), np.random.default_rng(6)
+    responder, shares = database(1, skewed())
+    table, random = responder.table(), np.random.default_rng(6)
     numbers = table.attributes["person"].decode(table.codes["person"]).to_pylist()
-    lists = [list_of(engine, person) for person in numbers]
+    lists = [list_of(responder, person) for person in numbers]
     came = newcomers(shares, 40 * CASES, seed=6)
-    left = random.integers(0, engine.n_rows, len(came))  # one leaves, a newcomer fits in or not
+    left = random.integers(0, responder.n_rows, len(came))  # one leaves, a newcomer fits in or not
     fits = np.flatnonzero(table.codes["s"][left] == came)[:CASES]
     assert len(fits) == CASES
     assert best_attack([lists[i] for i in left[fits]], came[fits], shares) > 1.3 * LIMIT

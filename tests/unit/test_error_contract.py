@@ -98,6 +98,7 @@ TOO_LONG: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOO_LONG)
 def test_values_of_any_length_give_short_messages(name: str, tmp_path: Path) -> None:
     with pytest.raises((SfumatoError, TypeError)) as caught:
@@ -117,6 +118,7 @@ def test_the_command_line_is_as_short(tmp_path: Path, capsys: pytest.CaptureFixt
         assert len(capsys.readouterr().err.encode()) < MOST
 
 
+@pytest.mark.slow
 def test_details_of_a_verification_are_short(tmp_path: Path) -> None:
     made = sf.publish(
         table(ill=[HUGE[: 10**6], "b", "c", "d"] * 10), sf.Mondrian(), sf.KAnonymity(4)

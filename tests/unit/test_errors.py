@@ -57,6 +57,7 @@ def _fail(_: int) -> None:
     raise errors.Infeasible("no", model=sf.KAnonymity(5), largest=4)
 
 
+@pytest.mark.slow
 def test_a_pool_does_not_wait_for_ever() -> None:
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
@@ -123,6 +124,7 @@ def _fail_with_own(_: int) -> None:
     raise errors.Infeasible("no", model=local(), largest=4)
 
 
+@pytest.mark.slow
 def test_a_pool_does_not_wait_for_a_local_model() -> None:
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,

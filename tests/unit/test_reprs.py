@@ -157,6 +157,7 @@ def public_fields(kind: type[Any]) -> list[str]:
     return [name for name in names if not name.startswith("_")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HELD)
 def test_a_repr_is_one_short_line_without_data(name: str, tmp_path: Path) -> None:
     found = list(reached(HELD[name](tmp_path), {}))
@@ -169,6 +170,7 @@ def test_a_repr_is_one_short_line_without_data(name: str, tmp_path: Path) -> Non
             assert MARK not in shown, f"{type(thing).__name__}: {shown[:LONGEST]}"
 
 
+@pytest.mark.slow
 def test_every_public_class_is_looked_at(tmp_path: Path) -> None:
     classes = {getattr(sf, name) for name in sf.__all__ if isinstance(getattr(sf, name), type)}
     looked_at: set[type[Any]] = set()

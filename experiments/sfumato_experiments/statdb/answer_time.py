@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from statistics import median
 
 import sfumato as sf
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 from sfumato_experiments.figure import Claim, Figure, Point
 from sfumato_experiments.paper import Options
 from sfumato_experiments.statdb import comparison as c
@@ -28,9 +28,9 @@ def run(options: Options) -> Figure:
         table = source(options).table(scale.d, n)
         queries = sf.dynamic_workload(table, queries=scale.queries, seed=0)
         for method in (c.DYN_ANA, c.DYN_GEN):
-            engine = c.METHODS[method](table)
-            assert isinstance(engine, Engine)
-            times = milliseconds(engine, queries)
+            responder = c.METHODS[method](table)
+            assert isinstance(responder, Responder)
+            times = milliseconds(responder, queries)
             points.setdefault(f"{method} median", []).append(Point(n, median(times)))
             points.setdefault(f"{method} longest", []).append(Point(n, max(times)))
     return Figure(
@@ -52,13 +52,13 @@ def run(options: Options) -> Figure:
     )
 
 
-def milliseconds(engine: Engine, queries: Sequence[sf.Query]) -> list[float]:
+def milliseconds(responder: Responder, queries: Sequence[sf.Query]) -> list[float]:
     """Processor time of every answer."""
-    engine.count(queries[0])
+    responder.count(queries[0])
     times = []
     for query in queries:
         start = time.thread_time_ns()
-        engine.count(query)
+        responder.count(query)
         times.append((time.thread_time_ns() - start) / 1e6)
     return times
 

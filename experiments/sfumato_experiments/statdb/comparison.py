@@ -22,12 +22,12 @@ from sfumato.statdb.baselines import (
     static_anatomy,
     static_generalization,
 )
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 from sfumato_experiments.figure import Point
 from sfumato_experiments.paper import Options
 from sfumato_experiments.statdb.tables import Scale, folder_of, scale_of, source
 
-Method: TypeAlias = Engine | sf.AnatomizedTables | sf.GeneralizedTable | sf.PerturbedTable
+Method: TypeAlias = Responder | sf.AnatomizedTables | sf.GeneralizedTable | sf.PerturbedTable
 Part: TypeAlias = Literal["a", "b", "c", "d"]
 PARTS: tuple[Part, ...] = get_args(Part)
 M = 10
@@ -39,11 +39,11 @@ REVEALING = (DYN_ANA, STA_ANA, RAN_PERT, COHORTS)
 CONCEALING = (DYN_GEN, STA_GEN)
 
 METHODS: Mapping[str, Callable[[sf.Microdata], Method]] = {
-    DYN_ANA: lambda table: Engine.create(table, m=M, cohort=None, seed=0),
-    COHORTS: lambda table: Engine.create(table, m=M, cohort=8, seed=0),
+    DYN_ANA: lambda table: Responder.create(table, m=M, cohort=None, seed=0),
+    COHORTS: lambda table: Responder.create(table, m=M, cohort=8, seed=0),
     STA_ANA: lambda table: static_anatomy(table, M, seed=0),
     RAN_PERT: lambda table: random_perturbation(table, M, seed=0),
-    DYN_GEN: lambda table: Engine.create(
+    DYN_GEN: lambda table: Responder.create(
         table, m=M, cohort=None, framework="generalization", seed=0
     ),
     STA_GEN: lambda table: static_generalization(table, M, seed=0),

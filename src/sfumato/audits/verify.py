@@ -101,6 +101,11 @@ def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
     """Compute every promise of a release folder again from its files.
 
     ``models`` are a user's own models that the release was made with, recognized by class name.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> folder = sf.publish(patients, sf.Mondrian(), sf.KAnonymity(10)).write("out")
+    >>> sf.verify(folder).ok
+    True
     """
     folder = usable(path)
     return settled(folder, lambda: _verify(folder, models))

@@ -114,10 +114,10 @@ def create(
     table = read(source, schema, query=query, missing=missing, names=names, header=header)
     made = StatDB.create(output, table, seed=seed, experiment=experiment, **options)
     page = show.console()
-    rows = show.bold(f"{made.engine.n_rows:,}")
-    buckets = made.engine.stored.buckets.n_buckets
+    rows = show.bold(f"{made.responder.n_rows:,}")
+    buckets = made.responder.stored.buckets.n_buckets
     show.say(page, "Stored ", rows, f" rows in {buckets:,} buckets: {output}", wrap=False)
-    show.say(page, f"  promised: {made.engine.m}-invariance of {made.engine.sensitive}")
+    show.say(page, f"  promised: {made.responder.m}-invariance of {made.responder.sensitive}")
     asked = shlex.join(["sfumato", "statdb", "query", output, "SELECT COUNT(*) FROM t"])
     show.say(page, f"Ask it: {asked}", wrap=False)
 
@@ -153,10 +153,10 @@ def info(folder: str, as_json: bool) -> None:
     database = StatDB.open(folder)
     known = database.info()
     own = {
-        "buckets": database.engine.stored.buckets.n_buckets,
+        "buckets": database.responder.stored.buckets.n_buckets,
         "counterfeits": database.counterfeits,
         "waiting": database.waiting.num_rows,
-        "bytes": database.engine.stored.nbytes,
+        "bytes": database.responder.stored.nbytes,
     }
     if as_json:
         show.print_json({**known, "for_you_only": own})
@@ -266,7 +266,7 @@ def _rows(database: StatDB, source: str | None, reading: dict[str, Any]) -> Micr
     """Rows under the database's schema; identifiers need not be there, and bins are numbers."""
     if source is None:
         return None
-    schema = database.engine.schema
+    schema = database.responder.schema
     asked = Schema(
         quasi=schema.quasi,
         sensitive=schema.sensitive,

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """A confidence interval: with probability ``level``, noise leaves the truth in it."""
+    """A confidence interval: with probability ``level``, noise leaves the truth in it.
+
+    >>> print(sf.Likely(0.8, 2.0, 5.0))
+    with 80% confidence from 2 to 5
+    """
 
     level: float
     lo: float
@@ -50,6 +54,12 @@ class Answer:
 
     ``nullable`` says that possibly no row qualifies: the bounds then hold if one does (a count, or
     a sum, of no rows is 0 and within its bounds anyhow).
+
+    >>> answer = sf.Answer(estimate=2.5, lo=2, hi=3)
+    >>> print(answer)
+    about 2.5, surely from 2 to 3
+    >>> 4 in answer
+    False
     """
 
     estimate: Any
@@ -102,6 +112,13 @@ class Result:
 
     ``table`` has the grouping columns, and for every aggregate NAME the columns NAME_estimate,
     NAME_lo and NAME_hi; NAME_likely_lo and NAME_likely_hi where some answer has such an interval.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> found = patients.query("SELECT sex, COUNT(*) FROM t GROUP BY sex")
+    >>> found
+    Result(2 x (sex, count))
+    >>> found.table.to_pylist()[0]
+    {'sex': 'F', 'count_estimate': 479.0, 'count_lo': 479, 'count_hi': 479}
     """
 
     by: tuple[str, ...]

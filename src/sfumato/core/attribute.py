@@ -44,7 +44,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribute:
-    """A named domain. ``values`` are distinct, without nulls, in the order of their codes."""
+    """A named domain. ``values`` are distinct, without nulls, in the order of their codes.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> patients.attributes["sex"].values.to_pylist()
+    ['F', 'M']
+    """
 
     name: str
     kind: Kind

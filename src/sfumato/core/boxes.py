@@ -271,7 +271,14 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """One side per quasi-identifier, in schema order."""
+    """One side per quasi-identifier, in schema order.
+
+    >>> from sfumato.core.boxes import Ranges
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> halves = sf.Partition.of((patients.codes["age"] > 30).astype("int32"))
+    >>> sf.Boxes((Ranges.around(patients.attributes["age"], patients.codes["age"], halves),))
+    Boxes(Ranges('age', 2 groups))
+    """
 
     sides: tuple[Side, ...]
 

@@ -18,6 +18,11 @@ class Histograms:
     Entry i says that value ``values[i]`` occurs ``counts[i]`` times in its group; the entries of
     group g are ``starts[g]`` to ``starts[g + 1]``. ``whole`` counts each value in the whole table.
     Without an attribute there is one value, and counts are group sizes.
+
+    >>> import numpy as np
+    >>> groups = sf.Histograms.of_sizes(np.array([3, 1, 2]))
+    >>> sf.KAnonymity(2).passes(groups).tolist()
+    [True, False, True]
     """
 
     attribute: Attribute | None

@@ -72,6 +72,13 @@ def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None
     """Join a table, read with its ``id``, to an external one.
 
     ``columns`` gives the external names of columns that are called otherwise there.
+
+    >>> import pyarrow.csv as csv
+    >>> voters = csv.read_csv("patients.csv")
+    >>> schema = sf.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive="disease")
+    >>> table = sf.read(voters.slice(0, 200), schema, id="name")
+    >>> sf.join(table, voters)
+    Joined(200 rows of the microdata, 800 others)
     """
     if table.ids is None:
         raise SchemaError(

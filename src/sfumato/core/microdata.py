@@ -37,6 +37,11 @@ class Microdata(Askable):
     ``attributes`` and ``codes`` hold the quasi-identifiers and the sensitive columns;
     ``insensitive`` holds the insensitive columns as they came. ``ids`` is the one identifier that
     was asked for, to join with another table; nothing publishes or stores it.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31, 35, 38], "disease": ["flu", "asthma", "flu"]})
+    >>> sf.Microdata.from_arrow(people, sf.Schema(quasi=["age"], sensitive="disease"))
+    Microdata(3 rows, quasi=['age'], sensitive=['disease'])
     """
 
     schema: Schema

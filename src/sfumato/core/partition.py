@@ -26,6 +26,10 @@ class Partition:
     A row whose group is LEFT_OUT is suppressed: it is not published. An algorithm that recodes
     values gives the ``boxes`` in which groups are to be shown; without any they are drawn as
     tightly as possible. ``notes`` are facts about how the groups were found, for the owner only.
+
+    >>> import numpy as np
+    >>> sf.Partition.of(np.array([0, 0, 1, 1, 1]))
+    Partition(5 rows, 2 groups)
     """
 
     groups: Codes

@@ -37,7 +37,12 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Compare(Predicate):
-    """The value stands so to another one."""
+    """The value stands so to another one.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> patients.count(sf.Query({"age": sf.Compare(">=", 18)})).lo
+    964
+    """
 
     operator: Operator
     value: Any
@@ -78,7 +83,12 @@ class OneOf(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Missing(Predicate):
-    """There is no value."""
+    """There is no value.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> patients.count(sf.Query({"age": ~sf.Missing()})).lo
+    1000
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +115,11 @@ class Either(Predicate):
 
 
 def one_of(values: Iterable[Any]) -> Predicate:
-    """The value is in a list; None in the list stands for a missing value."""
+    """The value is in a list; None in the list stands for a missing value.
+
+    >>> sf.one_of(["flu", "asthma"])
+    OneOf('asthma', 'flu')
+    """
     wanted = frozenset(values)
     if None not in wanted:
         return OneOf(wanted)
@@ -114,15 +128,27 @@ def one_of(values: Iterable[Any]) -> Predicate:
 
 
 def between(low: Any, high: Any) -> Predicate:
-    """The value lies between two others, or is one of them."""
+    """The value lies between two others, or is one of them.
+
+    >>> sf.between(30, 50)
+    Both(first=Compare(operator='>=', value=30), second=Compare(operator='<=', value=50))
+    """
     return Both(Compare(">=", low), Compare("<=", high))
 
 
 def at_least(value: Any) -> Predicate:
-    """The value is this or more."""
+    """The value is this or more.
+
+    >>> sf.at_least(18)
+    Compare(operator='>=', value=18)
+    """
     return Compare(">=", value)
 
 
 def at_most(value: Any) -> Predicate:
-    """The value is this or less."""
+    """The value is this or less.
+
+    >>> sf.at_most(30)
+    Compare(operator='<=', value=30)
+    """
     return Compare("<=", value)

@@ -25,6 +25,10 @@ class Aggregate:
     """A function of the rows that satisfy a query; COUNT without an attribute counts them all.
 
     With an attribute, rows in which it is missing are left out, as in SQL.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> patients.query(sf.Query(select=[sf.Aggregate("max", "age")])).answer.hi
+    89
     """
 
     function: Function
@@ -58,6 +62,11 @@ class Query:
     """Conditions per attribute, what to compute, and the attributes to compute it by.
 
     A condition is a predicate, or a list of wanted values in which None stands for missing.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> young = sf.Query({"age": sf.at_most(30), "disease": ["asthma", "flu"]})
+    >>> patients.count(young).lo
+    75
     """
 
     where: Mapping[str, Predicate] = field(hash=False)

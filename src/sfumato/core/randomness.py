@@ -30,6 +30,10 @@ class Randomness:
     """A stream of random 64-bit words, secret unless seeded.
 
     ``stated_seed`` is what a release has to say of the seed: None if nothing.
+
+    >>> one, other = sf.Randomness(7), sf.Randomness(7)
+    >>> one.permutation(5).tolist() == other.permutation(5).tolist()
+    True
     """
 
     __slots__ = ("_generator", "_key", "_short", "_used", "stated_seed")

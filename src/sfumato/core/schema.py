@@ -44,6 +44,9 @@ class Schema:
     Identifiers are dropped from everything that leaves; quasi-identifiers are generalized;
     sensitive values are what must not be linked to a person; insensitive columns are published
     as they are.
+
+    >>> sf.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive="disease")
+    Schema(identifiers=['name'], quasi=['age', 'sex'], sensitive=['disease'])
     """
 
     identifiers: tuple[str, ...]

@@ -29,7 +29,11 @@ Nested: TypeAlias = Mapping[str, Union["Nested", Sequence[Any]]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taxonomy:
-    """Nodes in depth-first order; node 0 is the root."""
+    """Nodes in depth-first order; node 0 is the root.
+
+    >>> sf.Taxonomy.from_nested({"any": {"care": ["nurse", "physician"], "office": ["clerk"]}})
+    Taxonomy(3 values, 2 levels above them)
+    """
 
     labels: tuple[str, ...]
     parents: Codes

@@ -33,6 +33,9 @@ def interval_taxonomy(low: int, high: int, widths: Sequence[int] = (5, 10, 20)) 
 
     Intervals start at multiples of their width and end at the ends of the range: 17 is in 17-19,
     then 10-19. Each width must be a multiple of the one below, or intervals would overlap.
+
+    >>> sf.interval_taxonomy(0, 99, widths=(5, 20))
+    Taxonomy(100 values, 3 levels above them)
     """
     _require_whole("low", low)
     _require_whole("high", high)
@@ -55,6 +58,9 @@ def prefix_taxonomy(values: Iterable[Any], mask: str = "*") -> Taxonomy:
     """Codes such as postal codes, of which a letter more is masked at each level, from the right.
 
     53711 becomes 5371*, 537**, 53***, 5**** and the root. All codes must be equally long.
+
+    >>> sf.prefix_taxonomy(["02130", "02131", "10520"])
+    Taxonomy(3 values, 5 levels above them)
     """
     codes = {str(value): value for value in values}
     if len(mask) != 1:
@@ -75,7 +81,12 @@ def prefix_taxonomy(values: Iterable[Any], mask: str = "*") -> Taxonomy:
 
 
 def date_taxonomy(first: datetime.date, last: datetime.date) -> Taxonomy:
-    """All days from ``first`` to ``last``, in months, years and decades."""
+    """All days from ``first`` to ``last``, in months, years and decades.
+
+    >>> from datetime import date
+    >>> sf.date_taxonomy(date(2024, 1, 1), date(2024, 3, 31))
+    Taxonomy(91 values, 4 levels above them)
+    """
     for parameter, day in (("first", first), ("last", last)):
         # a moment is a date to Python, but not a day
         if type(day) is not datetime.date:
@@ -94,6 +105,9 @@ def suggest_taxonomy(values: Attribute | Iterable[Any]) -> Taxonomy:
     The values are divided into up to 16 classes that hold about equally many of them, with the
     roundest limits to be found near the quantiles; two neighbours at a time then make a class of
     the next level. Leaves are the values, or all whole numbers of a range of at most a thousand.
+
+    >>> sf.suggest_taxonomy(range(100))
+    Taxonomy(100 values, 5 levels above them)
     """
     numbers = _numbers(values)
     places = as_floats(numbers)

@@ -62,7 +62,11 @@ _BUILDERS: Mapping[str, tuple[Callable[..., Taxonomy], tuple[str, ...], tuple[st
 
 
 def read_schema(path: str | Path) -> Schema:
-    """The schema in a TOML file."""
+    """The schema in a TOML file.
+
+    >>> sf.read_schema("patients.toml").sensitive
+    ('disease',)
+    """
     path = Path(path)
     content = read_nested(path, (".toml",))
     require_known(path, "", content, (*LISTS, *TABLES))

@@ -34,6 +34,11 @@ def write_schema(
     """Write a schema file; ``notes`` say something about a column in a comment beside its name.
 
     Columns that have a note but no role are listed in a comment at the end.
+
+    >>> schema = sf.Schema(quasi=["age", "sex"], sensitive="disease")
+    >>> sf.write_schema("schema.toml", schema)
+    >>> sf.read_schema("schema.toml") == schema
+    True
     """
     path = usable(path)
     text = schema_text(schema, notes or {})

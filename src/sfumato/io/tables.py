@@ -47,6 +47,9 @@ def read(
     Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
     are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
     is kept beside the table when it is named, to be joined on by ``publish_join``.
+
+    >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
+    Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
     """
     require_identifier(id, schema)
     first = FirstLine.said(names, header)

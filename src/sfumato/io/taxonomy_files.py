@@ -50,6 +50,11 @@ def read_taxonomies(path: str | Path, attribute: str | None = None) -> dict[str,
 
     With ``attribute`` only its taxonomy is wanted; for a hierarchy table, which does not name its
     attribute, it is the name instead of the file's.
+
+    >>> from pathlib import Path
+    >>> written = Path("jobs.toml").write_text('job.any.care = ["nurse", "physician"]')
+    >>> sf.read_taxonomies("jobs.toml")
+    {'job': Taxonomy(2 values, 2 levels above them)}
     """
     path = Path(path)
     found = _in_folder(path) if path.is_dir() else _in_file(path, attribute)

@@ -16,12 +16,22 @@ from sfumato.errors import ParameterError
 
 
 def discernibility(partition: Partition) -> int:
-    """C_DM: every row costs the size of its group, so the sum of squared sizes."""
+    """C_DM: every row costs the size of its group, so the sum of squared sizes.
+
+    >>> import numpy as np
+    >>> sf.discernibility(sf.Partition.of(np.array([0, 0, 1, 1, 1])))
+    13
+    """
     return int(np.square(partition.sizes).sum())
 
 
 def average_group_size(partition: Partition, k: int) -> float:
-    """C_AVG: rows per group, in units of k; 1 is the best k allows."""
+    """C_AVG: rows per group, in units of k; 1 is the best k allows.
+
+    >>> import numpy as np
+    >>> sf.average_group_size(sf.Partition.of(np.array([0, 0, 0, 1, 1, 1])), k=2)
+    1.5
+    """
     return partition.n_rows / partition.n_groups / k
 
 
@@ -29,6 +39,13 @@ def ncp(boxes: Boxes, sizes: Counts, left_out: int = 0) -> float:
     """Normalized certainty penalty: mean over all cells, 0 exact to 1 unknown.
 
     The cells of rows that were ``left_out`` count 1.
+
+    >>> from sfumato.core.boxes import Ranges
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> halves = sf.Partition.of((patients.codes["age"] > 30).astype("int32"))
+    >>> ages = Ranges.around(patients.attributes["age"], patients.codes["age"], halves)
+    >>> round(sf.ncp(sf.Boxes((ages,)), halves.sizes), 3)
+    0.514
     """
     return float(np.mean(list(ncp_by_attribute(boxes, sizes, left_out).values())))
 
@@ -46,6 +63,13 @@ def iloss(boxes: Boxes, sizes: Counts, weights: Mapping[str, float] | None = Non
     """ILoss: (values covered - 1) / domain size per cell, weighted by attribute, summed over rows.
 
     Attributes without a weight weigh 1.
+
+    >>> from sfumato.core.boxes import Ranges
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> halves = sf.Partition.of((patients.codes["age"] > 30).astype("int32"))
+    >>> ages = Ranges.around(patients.attributes["age"], patients.codes["age"], halves)
+    >>> round(sf.iloss(sf.Boxes((ages,)), halves.sizes))
+    508
     """
     given = dict(weights or {})
     known = {side.attribute.name for side in boxes}
@@ -69,7 +93,15 @@ def _lost_shares(side: Side) -> Floats:
 
 
 def perimeter(boxes: Boxes, sizes: Counts) -> float:
-    """Raw NCP as the k-join paper prints it: twice the box's extents, summed over rows."""
+    """Raw NCP as the k-join paper prints it: twice the box's extents, summed over rows.
+
+    >>> from sfumato.core.boxes import Ranges
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> halves = sf.Partition.of((patients.codes["age"] > 30).astype("int32"))
+    >>> ages = Ranges.around(patients.attributes["age"], patients.codes["age"], halves)
+    >>> round(sf.perimeter(sf.Boxes((ages,)), halves.sizes))
+    81204
+    """
     total = 0.0
     for side in boxes:
         if not isinstance(side, Ranges):

@@ -23,6 +23,11 @@ class KAnonymity(BuiltIn):
 
     It bounds the chance of picking a person's row at 1/k. It says nothing about the sensitive
     value: k rows that all hold the same disease give it away.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Mondrian(), sf.KAnonymity(10))
+    >>> release.manifest.metrics["group_sizes"]["smallest"]
+    10
     """
 
     name: ClassVar[str] = "k-anonymity"
@@ -71,6 +76,9 @@ class KJoinAnonymity(KAnonymity):
 
     At least one of them is of the microdata, or the group is not published. It bounds the chance
     of picking a person's row at 1/k like k-anonymity, if the external rows are real people.
+
+    >>> print(sf.KJoinAnonymity(10) & sf.DistinctLDiversity(3))
+    k-join-anonymity (k = 10) & distinct-l-diversity (l = 3)
     """
 
     name: ClassVar[str] = "k-join-anonymity"

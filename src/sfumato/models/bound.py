@@ -117,6 +117,13 @@ def require_feasible(needs: tuple[Requirement, ...], table: Microdata) -> Bound:
     """Raise Infeasible unless the whole table, as one group, passes; the bound requirements.
 
     All built-in models are kept when groups are merged, so this is exact for them.
+
+    >>> from sfumato.models.requirements import requirements
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> sf.require_feasible(requirements(sf.LDiversity(20), patients.schema), patients)
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.Infeasible: l = 20 is out of reach on ...
     """
     return feasible(Bound.of(needs, table))
 

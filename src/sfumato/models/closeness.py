@@ -34,6 +34,10 @@ class TCloseness(BuiltIn):
     """Earth mover's distance to the whole table at most t.
 
     Without a distance, a taxonomy asks for the hierarchical one, an order for the ordered one.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> sf.publish(patients, sf.Mondrian(), sf.TCloseness(0.3)).manifest.groups
+    44
     """
 
     name: ClassVar[str] = "t-closeness"

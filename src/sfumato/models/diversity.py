@@ -23,7 +23,13 @@ from sfumato.models.base import BuiltIn
 
 @dataclass(frozen=True, slots=True)
 class LDiversity(BuiltIn):
-    """The most frequent sensitive value makes up at most 1/l of the group."""
+    """The most frequent sensitive value makes up at most 1/l of the group.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
+    >>> sf.row_breach(release).largest
+    0.25
+    """
 
     name: ClassVar[str] = "l-diversity"
     values_safe: ClassVar[bool] = True
@@ -66,7 +72,11 @@ class LDiversity(BuiltIn):
 
 @dataclass(frozen=True, slots=True)
 class DistinctLDiversity(BuiltIn):
-    """At least l different sensitive values; one of them may still dominate."""
+    """At least l different sensitive values; one of them may still dominate.
+
+    >>> print(sf.KAnonymity(5) & sf.DistinctLDiversity(3))
+    k-anonymity (k = 5) & distinct-l-diversity (l = 3)
+    """
 
     name: ClassVar[str] = "distinct-l-diversity"
     values_safe: ClassVar[bool] = True
@@ -104,7 +114,12 @@ class DistinctLDiversity(BuiltIn):
 
 @dataclass(frozen=True, slots=True)
 class EntropyLDiversity(BuiltIn):
-    """The entropy of the sensitive values is at least log l; l may be fractional."""
+    """The entropy of the sensitive values is at least log l; l may be fractional.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> sf.publish(patients, sf.Mondrian(), sf.EntropyLDiversity(4)).manifest.groups
+    157
+    """
 
     name: ClassVar[str] = "entropy-l-diversity"
     values_safe: ClassVar[bool] = True
@@ -143,7 +158,12 @@ class EntropyLDiversity(BuiltIn):
 
 @dataclass(frozen=True, slots=True)
 class RecursiveLDiversity(BuiltIn):
-    """(c, l)-diversity: r1 < c (r_l + ... + r_m), the counts sorted descending."""
+    """(c, l)-diversity: r1 < c (r_l + ... + r_m), the counts sorted descending.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> sf.publish(patients, sf.Mondrian(), sf.RecursiveLDiversity(c=3.0, l=2)).manifest.groups
+    414
+    """
 
     name: ClassVar[str] = "recursive-cl-diversity"
     values_safe: ClassVar[bool] = True

@@ -20,7 +20,13 @@ _STATEMENT = re.compile(r"""(?:[^;'"]+|'[^']*'|"[^"]*"|['"])+""")
 
 
 def write_workload(queries: Iterable[Query], path: str | Path) -> Path:
-    """Write queries, one line of JSON each; the file appears whole or not at all."""
+    """Write queries, one line of JSON each; the file appears whole or not at all.
+
+    >>> questions = [sf.Query({"age": sf.at_most(30)}), sf.Query({"disease": ["flu"]})]
+    >>> path = sf.write_workload(questions, "questions.jsonl")
+    >>> len(sf.read_workload(path))
+    2
+    """
     target = Path(path)
     if _is_sql(target):
         raise ParameterError(
@@ -37,7 +43,13 @@ def write_workload(queries: Iterable[Query], path: str | Path) -> Path:
 
 
 def read_workload(path: str | Path) -> tuple[Query, ...]:
-    """Read queries from lines of JSON, or from SQL if the file is called ``.sql``."""
+    """Read queries from lines of JSON, or from SQL if the file is called ``.sql``.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> questions = sf.range_workload(patients, queries=3, seed=1)
+    >>> sf.read_workload(sf.write_workload(questions, "questions.jsonl")) == questions
+    True
+    """
     source = Path(path)
     if not source.is_file():
         raise DataError(f"no workload file {source}", source=str(source))

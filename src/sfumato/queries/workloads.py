@@ -31,6 +31,11 @@ def anatomy_workload(
     wants b = ceil(|A| * s ** (1 / (qd + 1))) random different values of each (Equation 14), s being
     the share of rows that would satisfy it if all values were equally frequent and independent.
     Missing is a value.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> questions = sf.anatomy_workload(patients, queries=3, dimensionality=2, seed=1)
+    >>> list(questions[0].where)
+    ['age', 'job', 'disease']
     """
     _require_queries(queries)
     _require_dimensionality(dimensionality, table)
@@ -66,6 +71,11 @@ def dynamic_workload(
     wants an interval of ceil(ql * |A|) neighbouring values of each (ql is ``length``), all places
     being equally likely. Values without an order are neighbours in the order of their codes. |A|
     counts the values that occur or are declared; missing lies in no interval.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> questions = sf.dynamic_workload(patients, queries=3, length=0.2, seed=1)
+    >>> list(questions[0].where)
+    ['age', 'job', 'disease']
     """
     _require_queries(queries)
     _require_dimensionality(dimensionality, table)
@@ -96,6 +106,11 @@ def range_workload(
     and asks nothing of sensitive ones. The paper does not say how; here all sides are equally long
     relative to their domains: ``share ** (1 / d)`` of an attribute's values, rounded to the nearest
     number but at least one, and neighbours as in ``dynamic_workload``.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> questions = sf.range_workload(patients, queries=3, attributes=["age"], seed=1)
+    >>> list(questions[0].where)
+    ['age']
     """
     _require_queries(queries)
     _require_share("share", share)

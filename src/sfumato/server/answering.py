@@ -69,12 +69,12 @@ def remembered(state: State, asked: Asked) -> Answered | None:
 
 def read(state: State, asked: Asked, most_groups: int) -> Question:
     """The canonical form of a question."""
-    return understood(state.engine, asked, most_groups)
+    return understood(state.responder, asked, most_groups)
 
 
 def answer(state: State, question: Question, until: float) -> Answered:
-    """Ask the engine; called in a thread of the pool."""
-    result = asking.answer(Timed(state.engine, until), question.query)
+    """Ask the responder; called in a thread of the pool."""
+    result = asking.answer(Timed(state.responder, until), question.query)
     rows = to_json(_rows(result))
     stated: dict[str, Any] = {
         "canonical": question.sql,
@@ -101,7 +101,7 @@ def remember(state: State, asked: Asked, answered: Answered) -> None:
 def explain(state: State, asked: Asked, most_groups: int) -> dict[str, Any]:
     """What would be answered, or a refusal; no row is read."""
     question = read(state, asked, most_groups)
-    result = asking.answer(Rowless(state.engine), question.query)
+    result = asking.answer(Rowless(state.responder), question.query)
     return {
         "answerable": True,
         "canonical": question.sql,

@@ -20,11 +20,11 @@ from sfumato.core.query import Aggregate, Query
 from sfumato.errors import ParameterError, QueryRefused, SfumatoError
 from sfumato.server.caching import Cache
 from sfumato.server.http import to_json
-from sfumato.server.ledger_writer import Ledgering
+from sfumato.server.ledger_writer import LedgerWriter
 from sfumato.server.sentences import short_guarantee
 from sfumato.statdb.access.tokens import Tokens
 from sfumato.statdb.database import StatDB
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 from sfumato.statdb.store import HEADER, state_name
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class State:
     texts: Cache[Any]
 
     @property
-    def engine(self) -> Engine:
+    def responder(self) -> Responder:
         """What answers."""
-        return self.statdb.engine
+        return self.statdb.responder
 
     @property
     def generation(self) -> int:
@@ -72,7 +72,7 @@ class Served:
         self.folder = folder
         self.state = _opened(name, folder)
         self.tokens = Tokens.open(folder)
-        self.ledger = Ledgering(folder)
+        self.ledger = LedgerWriter(folder)
         self.damaged = False
         self._next_try = 0.0
 
@@ -152,13 +152,13 @@ def _opened(name: str, folder: Path) -> State:
     facts = {
         "database": name,
         "generation": statdb.generation,
-        "guarantee": short_guarantee(statdb.engine),
+        "guarantee": short_guarantee(statdb.responder),
     }
     return State(
         statdb,
         state,
         stamp,
-        statdb.engine.n_rows,
+        statdb.responder.n_rows,
         facts,
         to_json(facts)[1:-1],
         Cache(_CACHE),
@@ -172,7 +172,7 @@ def _ask_first(statdb: StatDB) -> None:
     On a busy machine the compiler takes longer than a question may.
     """
     statdb.query(Query())
-    for name in statdb.engine.schema.sensitive:
+    for name in statdb.responder.schema.sensitive:
         with suppress(QueryRefused):  # not a number
             statdb.query(Query(select=(Aggregate("sum", name),)))
 

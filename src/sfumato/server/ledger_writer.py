@@ -32,7 +32,7 @@ class _Waiting(NamedTuple):
     done: asyncio.Future[None]
 
 
-class Ledgering:
+class LedgerWriter:
     """Appends to the ledger of a folder from a thread of its own."""
 
     def __init__(self, folder: Path) -> None:

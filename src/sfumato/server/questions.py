@@ -31,7 +31,7 @@ from sfumato.server.errors import invalid
 from sfumato.statdb.count.asking import conditions_of
 from sfumato.statdb.count.conditions import Axis, Conditions, Runs, is_all
 from sfumato.statdb.count.plain_text import read_plain
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 
 _FEW = 20  # so many values are listed rather than told by their ends
 
@@ -91,14 +91,14 @@ def asked_of(body: Any) -> Asked:
     )
 
 
-def understood(engine: Engine, asked: Asked, most_groups: int) -> Question:
+def understood(responder: Responder, asked: Asked, most_groups: int) -> Question:
     """A question in canonical form, or a refusal; rows are not read."""
     try:
-        return canonical(engine, asked.read(), most_groups)
+        return canonical(responder, asked.read(), most_groups)
     except QueryRefused as refusal:
         if refusal.position is None and asked.is_sql:
             # the long way knows the place in the text
-            return canonical(engine, parse(asked.text), most_groups)
+            return canonical(responder, parse(asked.text), most_groups)
         raise
     except ParameterError as error:
         position = 1 if asked.is_sql else None
@@ -107,16 +107,16 @@ def understood(engine: Engine, asked: Asked, most_groups: int) -> Question:
         raise QueryRefused("conditions are nested too deeply", clause="WHERE") from None
 
 
-def canonical(engine: Engine, query: Query, most_groups: int) -> Question:
+def canonical(responder: Responder, query: Query, most_groups: int) -> Question:
     """A query in canonical form, or a refusal."""
-    bound = bind(Query({}, query.select, query.by, places=query.places), engine.catalog)
-    found = conditions_of(engine, query)
+    bound = bind(Query({}, query.select, query.by, places=query.places), responder.catalog)
+    found = conditions_of(responder, query)
     kept = {
         name: found[name]
-        for name, axis in engine.axes.items()
+        for name, axis in responder.axes.items()
         if name in found and not is_all(found[name], axis)
     }
-    groups = prod(_left(engine.axes[name], found.get(name)) for name in bound.by)
+    groups = prod(_left(responder.axes[name], found.get(name)) for name in bound.by)
     if groups > most_groups:
         raise QueryRefused(
             f"GROUP BY {', '.join(bound.by)} has {groups:,} groups, and {most_groups:,} are "
@@ -124,7 +124,7 @@ def canonical(engine: Engine, query: Query, most_groups: int) -> Question:
             clause=bound.by[-1],
             position=position_of(query, bound.by[-1]),
         )
-    where = {name: _predicate(engine.axes[name], runs) for name, runs in kept.items()}
+    where = {name: _predicate(responder.axes[name], runs) for name, runs in kept.items()}
     meant = Query(where, bound.select, bound.by, places=query.places)
     return Question(meant, (tuple(kept.items()), bound.select, bound.by), sql_of(meant), groups)
 
@@ -133,28 +133,28 @@ def canonical(engine: Engine, query: Query, most_groups: int) -> Question:
 class Timed:
     """A database that stops answering at a moment: groups are answered one by one."""
 
-    engine: Engine
+    responder: Responder
     until: float
 
     @property
     def catalog(self) -> Catalog:
         """The columns that can be asked about."""
-        return self.engine.catalog
+        return self.responder.catalog
 
     @property
     def axes(self) -> Mapping[str, Axis]:
         """Their public domains."""
-        return self.engine.axes
+        return self.responder.axes
 
     def counted(self, conditions: Conditions) -> Counted:
         """How many rows satisfy all conditions."""
         self._check()
-        return self.engine.counted(conditions)
+        return self.responder.counted(conditions)
 
     def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
         """The values of an attribute that rows which satisfy all conditions may have."""
         self._check()
-        return self.engine.choices(conditions, name, function)
+        return self.responder.choices(conditions, name, function)
 
     def _check(self) -> None:
         if time.monotonic() > self.until:
@@ -165,25 +165,25 @@ class Timed:
 class Rowless:
     """The same database without its rows: it refuses what the real one does, and knows nothing."""
 
-    engine: Engine
+    responder: Responder
 
     @property
     def catalog(self) -> Catalog:
         """The columns that can be asked about."""
-        return self.engine.catalog
+        return self.responder.catalog
 
     @property
     def axes(self) -> Mapping[str, Axis]:
         """Their public domains."""
-        return self.engine.axes
+        return self.responder.axes
 
     def counted(self, conditions: Conditions) -> Counted:
-        """Nobody, or a refusal: where no value is wanted, the engine looks at no row."""
-        return self.engine.counted({**conditions, self.engine.sensitive: ()})
+        """Nobody, or a refusal: where no value is wanted, the responder looks at no row."""
+        return self.responder.counted({**conditions, self.responder.sensitive: ()})
 
     def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
         """No values, or a refusal."""
-        return self.engine.choices({**conditions, name: ()}, name, function)
+        return self.responder.choices({**conditions, name: ()}, name, function)
 
 
 _LONGEST = 200  # letters of the client's own that an error repeats

@@ -9,33 +9,34 @@ from typing import Any
 from sfumato.core.answer import Answer
 from sfumato.core.predicates import Both, Compare, Either, Missing, OneOf, Predicate
 from sfumato.core.query import Query
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 
 
-def short_guarantee(engine: Engine) -> str:
+def short_guarantee(responder: Responder) -> str:
     """One sentence, for every answer."""
     return (
         "The truth lies between lo and hi; whoever sees all answers to all questions still guesses "
-        f"a person's {engine.sensitive} right with a chance of at most 1 in {engine.m}, if every "
-        "way to hand out the values looked equally likely beforehand."
+        f"a person's {responder.sensitive} right with a chance of at most 1 in {responder.m}, "
+        "if every way to hand out the values looked equally likely beforehand."
     )
 
 
-def long_guarantee(engine: Engine) -> str:
+def long_guarantee(responder: Responder) -> str:
     """A paragraph, for whoever looks at the schema."""
     known = (
         "The other columns count as known to everybody, and so does who is in the table."
-        if engine.framework == "anatomy"
+        if responder.framework == "anatomy"
         else "The other columns are not shown row by row; which values they can have is public."
     )
     return (
         "Every answer is an interval that contains the true value. It is taken from an anonymized "
         "version of the table in which every person shares a group with at least "
-        f"{engine.m - 1} others, all of a different {engine.sensitive}; in the versions behind all "
-        f"questions, the values of a person's group are the same. {known} Equal questions have "
-        "equal answers, however often and by whomever they are asked, and what is refused depends "
-        "on the question alone. The promise is weaker for people whose values can be guessed from "
-        "what is known about them anyway, or who share a value with somebody whose value is known."
+        f"{responder.m - 1} others, all of a different {responder.sensitive}; in the versions "
+        f"behind all questions, the values of a person's group are the same. {known} Equal "
+        "questions have equal answers, however often and by whomever they are asked, and what is "
+        "refused depends on the question alone. The promise is weaker for people whose values can "
+        "be guessed from what is known about them anyway, or who share a value with somebody whose "
+        "value is known."
     )
 
 

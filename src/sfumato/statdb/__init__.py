@@ -1,5 +1,5 @@
 """The statistical database: answers to counting questions from versions made for each."""
 
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 
-__all__ = ["Engine"]
+__all__ = ["Responder"]

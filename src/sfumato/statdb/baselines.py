@@ -43,9 +43,9 @@ from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement
-from sfumato.statdb.engine import Engine
 from sfumato.statdb.layout.layout import sensitive_of
 from sfumato.statdb.layout.signatures import require_m
+from sfumato.statdb.responder import Responder
 from sfumato.verbs import perturb, publish
 
 
@@ -110,7 +110,7 @@ def random_perturbation(table: Microdata, m: int = 10, seed: Seed | None = None)
 
 
 def result_intervals(
-    source: Engine | AnatomizedTables | GeneralizedTable | PerturbedTable,
+    source: Responder | AnatomizedTables | GeneralizedTable | PerturbedTable,
     queries: Iterable[str | Query],
 ) -> Intervals:
     """The intervals that the paper compares: bounds, or of ran-pert the 80 % interval."""

@@ -1,4 +1,4 @@
-"""StatDB: the engine with a store, so that a restart or a second server gives the same answers."""
+"""StatDB: a responder with a store, so that a restart or a second server answers the same."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.forms.remembering import DATABASE, noting_rows
-from sfumato.statdb.engine import Engine, Framework
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.signatures import First
+from sfumato.statdb.responder import Framework, Responder
 from sfumato.statdb.store import (
     Changes,
     Contents,
@@ -55,10 +55,16 @@ class StatDB:
     rows that are held back, see ``apply``; as much as the rows themselves, it is for the owner.
     ``seed`` is None, or says that the seed was short: answers are then no secret to whoever tries
     seeds.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> db = sf.StatDB.create("patients.statdb", patients, m=5)
+    >>> answer = db.count("age BETWEEN 30 AND 50 AND disease = 'flu'")
+    >>> patients.count("age BETWEEN 30 AND 50 AND disease = 'flu'").lo in answer
+    True
     """
 
     path: Path
-    engine: Engine
+    responder: Responder
     generation: int
     counterfeits: int
     waiting: pa.Table
@@ -91,14 +97,14 @@ class StatDB:
         require_absent(path)
         stated = stated_seed(seed)
         require_written(stated, experiment=experiment)
-        engine = Engine.create(
+        responder = Responder.create(
             table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
         )
-        _warn_of_shown_domains(engine)
+        _warn_of_shown_domains(responder)
         with noting_rows(
             path, DATABASE, lambda state: [fingerprint(table, state.key())], stacklevel=7
         ):
-            create_store(path, _contents(engine, counterfeits=0, waiting=None, seed=stated))
+            create_store(path, _contents(responder, counterfeits=0, waiting=None, seed=stated))
         try:
             return cls.open(path)
         except BaseException:
@@ -112,39 +118,39 @@ class StatDB:
         """Open the folder of a database."""
         contents, generation, seal = open_store(path)
         try:
-            engine = _engine(contents)
-            waiting = no_rows(engine.schema, engine.attributes)
+            responder = _responder(contents)
+            waiting = no_rows(responder.schema, responder.attributes)
             if contents.waiting is not None:
                 waiting = contents.waiting.select(waiting.column_names)
             facts = contents.facts
             counterfeits = int(facts["counterfeits"])
             seed = facts.get("seed")
-            return cls(Path(path), engine, generation, counterfeits, waiting, seed, seal)
+            return cls(Path(path), responder, generation, counterfeits, waiting, seed, seal)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{path} is damaged: {error!r}", path=Path(path)) from error
 
     @our_errors("answering")
     def count(self, where: str | Query = "") -> Answer:
         """How many rows satisfy a condition."""
-        return self.engine.count(where)
+        return self.responder.count(where)
 
     @our_errors("answering")
     def query(self, query: str | Query) -> Result:
         """Answer ``SELECT ... FROM t [WHERE ...] [GROUP BY ...]``; empty groups are included."""
-        return self.engine.query(query)
+        return self.responder.query(query)
 
     @our_errors("answering")
     def counts(self, queries: Iterable[str | Query]) -> CountAnswers:
         """How many rows satisfy each query of a workload, as arrays."""
-        return self.engine.counts(queries)
+        return self.responder.counts(queries)
 
     def version(self, where: str | Query = "") -> Partition:
         """The version behind an answer, for the owner: a partition of the rows of ``table()``."""
-        return self.engine.version(where)
+        return self.responder.version(where)
 
     def table(self) -> Microdata:
         """The rows as they are stored, for the owner."""
-        return self.engine.table()
+        return self.responder.table()
 
     @our_errors("changing a database")
     def apply(
@@ -183,7 +189,7 @@ class StatDB:
             purpose = (now.generation, now.waiting.num_rows, accept_exposure)
             randomness.bind(purpose, lambda: _digest(now.table(), inserted, deleted))
             change = updated(
-                now.engine,
+                now.responder,
                 now.waiting,
                 inserted,
                 deleted,
@@ -194,7 +200,7 @@ class StatDB:
                 _store(self.path, change, now.seed or randomness.stated_seed)
             elif change.waiting != now.waiting:
                 replace_waiting(self.path, change.waiting)
-        _warn_of_exposure(change.update, now.engine.m)
+        _warn_of_exposure(change.update, now.responder.m)
         return change.update
 
     def compact(self) -> None:
@@ -207,32 +213,32 @@ class StatDB:
         """
         with changing(self.path) as seal:
             now = self if seal == self._seal else StatDB.open(self.path)
-            contents = _contents(now.engine, now.counterfeits, now.waiting, now.seed)
+            contents = _contents(now.responder, now.counterfeits, now.waiting, now.seed)
             replace_state(self.path, contents, seen=False)
 
     def info(self) -> dict[str, Any]:
         """What everybody may know: sizes, parameters, public domains by size."""
-        engine = self.engine
+        responder = self.responder
         stated = {} if self.seed is None else {"seed": self.seed}
         return stated | {
-            "rows": engine.n_rows,
-            "m": engine.m,
-            "cohort": engine.cohort,
-            "framework": engine.framework,
+            "rows": responder.n_rows,
+            "m": responder.m,
+            "cohort": responder.cohort,
+            "framework": responder.framework,
             "generation": self.generation,
-            "quasi": {name: engine.attributes[name].size for name in engine.schema.quasi},
-            "sensitive": {engine.sensitive: engine.attributes[engine.sensitive].size},
+            "quasi": {name: responder.attributes[name].size for name in responder.schema.quasi},
+            "sensitive": {responder.sensitive: responder.attributes[responder.sensitive].size},
         }
 
     def __repr__(self) -> str:
         """Path and sizes."""
-        return f"StatDB({str(self.path)!r}, {self.engine.n_rows:,} rows, m={self.engine.m})"
+        return f"StatDB({str(self.path)!r}, {self.responder.n_rows:,} rows, m={self.responder.m})"
 
 
-def _warn_of_shown_domains(engine: Engine) -> None:
+def _warn_of_shown_domains(responder: Responder) -> None:
     """Say which domains boxes were meant to hide and are public all the same."""
-    names = [name for name in engine.schema.quasi if not is_declared(engine.schema, name)]
-    if engine.framework == "generalization" and names:
+    names = [name for name in responder.schema.quasi if not is_declared(responder.schema, name)]
+    if responder.framework == "generalization" and names:
         warnings.warn(
             f"the schema does not declare the domain of {', '.join(map(repr, names))}: it is that "
             "of the rows, and public, so GROUP BY lists exactly the values that occur, although "
@@ -265,7 +271,7 @@ def _store(path: Path, change: Change, seed: str | None) -> None:
     before, update = change.before, change.update
 
     def whole() -> Contents:
-        return _contents(change.engine, update.counterfeits, change.waiting, seed)
+        return _contents(change.responder, update.counterfeits, change.waiting, seed)
 
     arrays = change.arrays()
     if arrays is None:
@@ -278,27 +284,29 @@ def _store(path: Path, change: Change, seed: str | None) -> None:
 
 
 def _contents(
-    engine: Engine, counterfeits: int, waiting: pa.Table | None, seed: str | None
+    responder: Responder, counterfeits: int, waiting: pa.Table | None, seed: str | None
 ) -> Contents:
-    domains = {name: one.values for name, one in engine.attributes.items()}
-    return Contents(_facts(engine, counterfeits, seed), engine.stored.named(), domains, waiting)
+    domains = {name: one.values for name, one in responder.attributes.items()}
+    return Contents(
+        _facts(responder, counterfeits, seed), responder.stored.named(), domains, waiting
+    )
 
 
-def _facts(engine: Engine, counterfeits: int, seed: str | None) -> dict[str, Any]:
+def _facts(responder: Responder, counterfeits: int, seed: str | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "m": engine.m,
-        "cohort": engine.cohort,
-        "framework": engine.framework,
+        "m": responder.m,
+        "cohort": responder.cohort,
+        "framework": responder.framework,
         "counterfeits": counterfeits,
-        "schema": stated_schema(engine.schema, engine.attributes),
+        "schema": stated_schema(responder.schema, responder.attributes),
     }
     return facts if seed is None else {**facts, "seed": seed}
 
 
-def _engine(contents: Contents) -> Engine:
+def _responder(contents: Contents) -> Responder:
     facts = contents.facts
     attributes = restored_attributes(facts["schema"], contents.domains)
-    return Engine(
+    return Responder(
         schema=restored_schema(facts["schema"], attributes),
         attributes=attributes,
         m=int(facts["m"]),

@@ -66,6 +66,10 @@ def publish_file(
     streams when the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in
     bytes, half of what the machine offers by default. A short ``seed`` needs ``experiment``, and is
     stated.
+
+    >>> schema = sf.read_schema("patients.toml")
+    >>> sf.publish_file("patients.csv", schema, sf.Anatomize(), sf.LDiversity(4), "out")
+    Manifest(anatomized, 1,000 rows in 250 groups, l-diversity, made by anatomize)
     """
     require_written(stated_seed(seed), experiment=experiment)
     if engine not in get_args(Engine):

@@ -78,6 +78,15 @@ def publish_join(
 
     External rows must be real people: with invented ones among them, whoever invented them can
     tell who is in the table.
+
+    >>> import pyarrow.csv as csv
+    >>> voters = csv.read_csv("patients.csv")
+    >>> schema = sf.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive="disease")
+    >>> table = sf.read(voters.slice(0, 200), schema, id="name")
+    >>> method = sf.Refinement(sf.Mondrian())
+    >>> release = sf.publish_join(table, voters, method, sf.KJoinAnonymity(10))
+    >>> release.joined.num_rows >= 200
+    True
     """
     natural: Labels = getattr(method.algorithm, "labels", "ranges")
     shown = labels or natural

@@ -42,6 +42,11 @@ def perturb(
     taxonomy that the schema declares, and is published. ``sensitive`` names the columns to perturb,
     all sensitive ones by default; those that are not named are left out. A ``seed`` makes the run
     repeatable, and whoever knows or finds it can undo the noise; see ``publish``.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> noisy = sf.perturb(patients, m=4)
+    >>> noisy.manifest.rows
+    1000
     """
     names = _named(table.schema, sensitive)
     kept = {name: Retention.keeping(table.attributes[name], p, m) for name in names}

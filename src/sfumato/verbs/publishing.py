@@ -121,6 +121,13 @@ def publish(
     whoever knows or finds it can undo the published order: keep one of ``new_seed`` like a key. A
     short one is for experiments. Without a seed, chance comes from the operating system.
     ``progress`` hears the stage and the share of it that is done.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> model = sf.KAnonymity(5) & sf.DistinctLDiversity(3)
+    >>> release = sf.publish(patients, sf.Mondrian(), model)
+    >>> folder = release.write("out")
+    >>> sf.verify(folder).ok
+    True
     """
     release = _release(table, algorithm, model, form, labels, means, seed, progress)
     made_from(release, table)

@@ -279,6 +279,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [(), ("?", "x")])
 def test_csv_types_are_those_of_reading_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...]

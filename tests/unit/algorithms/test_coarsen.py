@@ -47,6 +47,7 @@ def test_what_passes_on_merged_values_passes_on_real_ones(model: Model) -> None:
     assert np.concatenate(coarse).sum() > 0.8 * np.concatenate(real).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_values", [7, 20, 33, 100])
 def test_closeness_on_merged_neighbours_is_never_closer_than_it_is(
     n_values: int, monkeypatch: pytest.MonkeyPatch

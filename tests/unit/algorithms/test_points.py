@@ -1,6 +1,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def test_distinct_points_weigh_what_they_stand_for(table: Microdata, names: list
         assert sensitive_of(points, point) == expected_of(table, offsets, rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(tables(), NAMES, st.randoms(use_true_random=False))
 def test_every_row_is_a_point_in_the_given_order(

@@ -74,6 +74,7 @@ class TestEveryMethod:
             method(time_limit=limit)
         assert caught.value.parameter == "time_limit"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("model", [MODEL, InPython(sf.DistinctLDiversity(2))], ids=str)
     def test_gives_a_safe_table_whenever_it_strikes(
         self, method: Any, model: Any, ticks: list[int]
@@ -196,6 +197,7 @@ class TestWhatIsFound:
         assert found.cost < 4000 * 40
 
 
+@pytest.mark.slow
 def test_two_long_attributes_do_not_make_a_square(
     ticks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.exact import means_by_group, total
 from sfumato.errors import DataError, QueryRefused, SchemaError
-from sfumato.statdb import Engine
+from sfumato.statdb import Responder
 from tests.support.tables import microdata
 
 MOST = 2**63 - 1
@@ -72,11 +72,11 @@ def test_sums_by_means_are_whole_numbers_too() -> None:
 def test_a_database_tells_whole_numbers_too() -> None:
     pay = [2**53 + 1, 2**53 + 3, MOST, -MOST - 1] * 5
     table = microdata({"age": [30, 40] * 10, "pay": pay}, quasi=["age"], sensitive=["pay"])
-    engine = Engine.create(table, m=2, seed=1)
-    found = engine.query("SELECT SUM(pay), MIN(pay), MAX(pay) FROM t").answers[0]
+    responder = Responder.create(table, m=2, seed=1)
+    found = responder.query("SELECT SUM(pay), MIN(pay), MAX(pay) FROM t").answers[0]
     assert [one.lo for one in found] == [sum(pay), min(pay), max(pay)] == [one.hi for one in found]
     assert found[0].estimate == sum(pay)
-    assert engine.count(f"pay = {2**53 + 1}").lo == 5
+    assert responder.count(f"pay = {2**53 + 1}").lo == 5
 
 
 def test_decimals_stay_decimals() -> None:

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.core.predicates import Compare
 from sfumato.core.query import Query
 from sfumato.errors import DataError, QueryRefused
-from sfumato.statdb import Engine
+from sfumato.statdb import Responder
 
 ZONE = "Europe/Berlin"
 # from 00:00 to 02:30 UTC: 02:00 and 02:30 in Berlin come twice
@@ -39,7 +39,7 @@ def test_the_hour_that_summer_time_repeats_is_two(role: str, unit: str) -> None:
     made = table(role, berlin(unit))
     for source in (
         made,
-        Engine.create(made, m=2, seed=1),
+        Responder.create(made, m=2, seed=1),
         sf.publish(made, sf.Anatomize(), sf.DistinctLDiversity(2)),
     ):
         for time in TIMES:
@@ -86,7 +86,7 @@ sys.meta_path.insert(0, NoPandas())
 import pyarrow as pa
 import sfumato as sf
 from sfumato.errors import QueryRefused
-from sfumato.statdb import Engine
+from sfumato.statdb import Responder
 
 for kind in (pa.timestamp("ns"), pa.timestamp("ns", "Europe/Berlin"), pa.duration("ns")):
     for role in ("quasi", "sensitive"):
@@ -103,10 +103,10 @@ for kind in (pa.timestamp("ns"), pa.timestamp("ns", "Europe/Berlin"), pa.duratio
             sf.publish(table, sf.Mondrian(), sf.KAnonymity(3), labels="suppression"),
             sf.publish(table, sf.Anatomize(), model),
             sf.publish(table, sf.Mondrian(), model, form="permuted"),
-            Engine.create(table, m=2, seed=1),
+            Responder.create(table, m=2, seed=1),
         ):
             assert 12 in source.count("at IS NOT NULL")
-            asked = ["COUNT(*)"] if isinstance(source, Engine) and role == "quasi" else []
+            asked = ["COUNT(*)"] if isinstance(source, Responder) and role == "quasi" else []
             for what in asked or ["COUNT(*)", "MIN(at), MAX(at)"]:
                 try:
                     source.query(f"SELECT {what} FROM t").table
@@ -120,6 +120,7 @@ print("answered")
 """
 
 
+@pytest.mark.slow
 def test_nanoseconds_need_no_pandas(tmp_path: Path) -> None:
     script = tmp_path / "ask.py"
     script.write_text(WITHOUT_PANDAS)

@@ -93,6 +93,7 @@ def test_rows_that_were_left_out_do_not_count() -> None:
     )
 
 
+@pytest.mark.slow
 def test_long_lists_and_chains_are_looked_at_in_part() -> None:
     release = anatomized(table(), GROUPS)
     many = " OR ".join(f"sex = 'v{n}'" for n in range(3000))

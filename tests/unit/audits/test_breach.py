@@ -113,6 +113,7 @@ def naive_presence(
     return min(1.0, chance)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(tables(max_rows=20), FORMS, st.booleans(), st.data())
 def test_belief_is_what_a_plain_reading_gives(
@@ -134,6 +135,7 @@ def test_belief_is_what_a_plain_reading_gives(
         assert found.present == (1.0 if expected else 0.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(tables(max_rows=16), FORMS, st.booleans(), st.data())
 def test_presence_is_what_a_plain_count_gives(
@@ -159,6 +161,7 @@ def test_presence_is_what_a_plain_count_gives(
     assert bulk.probabilities[row] == pytest.approx(found.breach(values[row]))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(tables(max_rows=20), FORMS, st.booleans())
 def test_everybody_at_once_is_one_after_another(
@@ -189,6 +192,7 @@ def people(n: int = 600) -> sf.Microdata:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_many_boxes_in_portions(relaxed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     table = people(20_000)

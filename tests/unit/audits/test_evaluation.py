@@ -247,6 +247,7 @@ def test_the_seed_that_was_drawn_is_stated() -> None:
     assert again.to_dict()["queries"] == seen.to_dict()["queries"]
 
 
+@pytest.mark.slow
 def test_many_values_are_asked_about_in_ranges() -> None:
     draw = np.random.default_rng(1)
     columns = {

@@ -85,6 +85,7 @@ def crowds(draw: st.DrawFn) -> tuple[pa.Table, np.ndarray[Any, Any]]:
     return people, inside
 
 
+@pytest.mark.slow
 @given(crowds(), st.sampled_from(METHODS), st.integers(2, 3), st.sampled_from(TIGHT), st.data())
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 def test_everybody_whom_edges_name_is_in_the_microdata(

@@ -88,6 +88,7 @@ def test_value_sets(drawn: Grouped) -> None:
         assert side.penalties()[g] == pytest.approx(share)
 
 
+@pytest.mark.slow
 @given(taxonomies(), st.data())
 def test_nodes(taxonomy: Taxonomy, data: st.DataObject) -> None:
     column, of, members = data.draw(grouped(st.sampled_from(taxonomy.leaves)))

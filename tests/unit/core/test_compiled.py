@@ -229,6 +229,7 @@ def sealed(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="/dev/null is what cannot be a folder")
 @pytest.mark.parametrize("given", [{}, {"NUMBA_CACHE_DIR": "/dev/null/kernels"}])
 def test_kernels_are_compiled_in_memory_where_nothing_can_be_written(
@@ -248,6 +249,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # files can be made, nothing 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no such limit")
 def test_a_full_disk_is_told_once_and_stops_nothing(sealed: Path, tmp_path: Path) -> None:
     kernels = tmp_path / "kernels"

@@ -90,6 +90,7 @@ def test_keys_roles_and_names_count() -> None:
     )
 
 
+@pytest.mark.slow
 @given(tables(max_rows=20), st.integers(0, 20))
 def test_parts_add_up(table: sf.Microdata, cut: int) -> None:
     columns = {name: a.decode(table.codes[name]) for name, a in table.attributes.items()}

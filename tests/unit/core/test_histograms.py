@@ -1,6 +1,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ def counted(of: Attribute, codes: list[int], groups: list[int]) -> Histograms:
     )
 
 
+@pytest.mark.slow
 @given(coded_groups(), st.sampled_from([(SMALL, 1), (HUGE, 90_001)]))
 def test_counts_agree_with_a_counter(
     drawn: tuple[list[int], list[int]], domain: tuple[Attribute, int]

@@ -88,6 +88,7 @@ def colliding_rows() -> Codes:
     return np.array([[*one, 0], [*other, apart[at]]], np.int32)
 
 
+@pytest.mark.slow
 def test_rows_with_equal_hashes_stay_apart() -> None:
     one, other = colliding_rows().tolist()
     assert one != other

@@ -80,6 +80,7 @@ def test_no_message_shows_a_passphrase() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", LONG)
 def test_a_long_seed_repeats_its_words(seed: Seed) -> None:
     assert Randomness(seed).words(20).tolist() == Randomness(seed).words(20).tolist()
@@ -98,11 +99,13 @@ def test_digits_are_the_number_wherever_they_are_typed() -> None:
     assert Randomness("7").words(4).tolist() == Randomness(7).words(4).tolist()
 
 
+@pytest.mark.slow
 def test_a_passphrase_is_one_in_every_spelling_of_its_letters() -> None:
     composed, decomposed = "fünf große Käfer!", "fu\u0308nf große Ka\u0308fer!"
     assert Randomness(composed).words(4).tolist() == Randomness(decomposed).words(4).tolist()
 
 
+@pytest.mark.slow
 def test_a_passphrase_goes_through_scrypt() -> None:
     """The parameters are pinned: others would repeat no earlier release, and cheaper ones serve
     the attacker.

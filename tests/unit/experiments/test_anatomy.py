@@ -17,6 +17,8 @@ from sfumato_experiments.anatomy.tables import EMPLOYEES, QUASI, WORKERS, occ, s
 from sfumato_experiments.figure import Figure
 from sfumato_experiments.paper import Options
 
+pytestmark = pytest.mark.slow  # runs the experiments
+
 PAGES = Path(__file__).parents[3] / "docs" / "papers"
 DATA = os.environ.get("SFUMATO_DATA")
 QUICK = Options(quick=True, queries=40)

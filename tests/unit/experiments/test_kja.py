@@ -16,6 +16,8 @@ from sfumato_experiments.kja.tables import ID, QUASI, SURVEY, census, persons_fi
 from sfumato_experiments.paper import Options
 from sfumato_experiments.parts import chosen
 
+pytestmark = pytest.mark.slow  # runs the experiments
+
 PAGES = Path(__file__).parents[3] / "docs" / "papers"
 QUICK = Options(quick=True, seeds=2, queries=10)
 SMALL = replace(

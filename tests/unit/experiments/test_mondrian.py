@@ -16,6 +16,8 @@ from sfumato_experiments.mondrian import two_attributes as t
 from sfumato_experiments.mondrian.trees import binary_tree
 from sfumato_experiments.paper import Options
 
+pytestmark = pytest.mark.slow  # runs the experiments
+
 PAGES = Path(__file__).parents[3] / "docs" / "papers"
 QUICK = Options(seeds=2, quick=True)
 COMPARISONS = ("10", "11", "12", "13", "14")

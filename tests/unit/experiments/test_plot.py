@@ -32,6 +32,7 @@ def test_the_plot_is_a_png_of_readable_size(tmp_path: Path) -> None:
     assert len(written) < 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["log", "linear"])
 def test_panels_share_one_sheet(tmp_path: Path, scale: Scale) -> None:
     pytest.importorskip("matplotlib")

@@ -20,6 +20,8 @@ from sfumato_experiments.statdb.attack import Cohort, best_labels, labelled_by_p
 from sfumato_experiments.statdb.intervals import TRUTH, lengths
 from sfumato_experiments.statdb.tables import QUASI, SALARY, SURVEY
 
+pytestmark = pytest.mark.slow  # runs the experiments
+
 PAGES = Path(__file__).parents[3] / "docs" / "papers"
 PAGE = PAGES / "dynamic-anonymization.md"
 DATA = os.environ.get("SFUMATO_DATA")

@@ -49,6 +49,7 @@ def wide(n: int = 6000) -> sf.Microdata:
     )
 
 
+@pytest.mark.slow
 def test_long_sets_are_kept_once_per_group(tmp_path: Path) -> None:
     made = sf.publish(wide(), sf.Mondrian(), sf.KAnonymity(1000))
     assert made.groups.num_rows == made.manifest.groups
@@ -65,6 +66,7 @@ def test_long_sets_are_kept_once_per_group(tmp_path: Path) -> None:
 TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 
 
+@pytest.mark.slow
 @given(texts=st.lists(st.one_of(st.none(), TEXTS), min_size=2, max_size=30))
 @pytest.mark.parametrize("file_format", ["parquet", "csv"])
 def test_any_text_survives_the_way_through_a_file(

@@ -64,6 +64,7 @@ def flip(path: Path, bit: int) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file_format", FORMATS)
 @pytest.mark.parametrize("form", ["ranges", "sets", "anatomized", "perturbed"])
 def test_no_damaged_release_is_served_or_kept(
@@ -143,6 +144,7 @@ def whole(found: Any) -> int:
     return int(found.manifest.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [sf.load, sf.verify], ids=["load", "verify"])
 def test_a_reader_beside_a_forced_writer_never_mixes(
     work: Callable[[Path], Any], tmp_path: Path

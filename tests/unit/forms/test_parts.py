@@ -91,6 +91,7 @@ def short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_BLOCK_BYTES", 60_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", ["ranges", "sets", "text"])
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_a_release_comes_back_from_its_parts(
@@ -112,6 +113,7 @@ def test_a_release_comes_back_from_its_parts(
     assert loaded.table.combine_chunks().equals(whole.combine_chunks())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_a_join_release_comes_back_from_its_parts(
     format: FileFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -127,6 +129,7 @@ def test_a_join_release_comes_back_from_its_parts(
     assert loaded.joined.combine_chunks().equals(whole.combine_chunks())
 
 
+@pytest.mark.slow
 def test_files_of_before_are_read_and_verified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +144,7 @@ def test_files_of_before_are_read_and_verified(
     assert loaded.table.combine_chunks().equals(made.table.combine_chunks())
 
 
+@pytest.mark.slow
 def test_rows_divided_elsewhere_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -241,6 +241,7 @@ def test_a_forgotten_release_leaves_no_trace(tmp_path: Path, state: Path) -> Non
     assert not state.exists()
 
 
+@pytest.mark.slow
 def test_the_table_goes_when_the_release_does() -> None:
     of = table()
     gone = weakref.ref(of)

@@ -169,6 +169,7 @@ def test_what_lies_before_the_first_nanosecond_is_no_time() -> None:
             from_texts(pa.array([text]), pa.timestamp("ns"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [pa.decimal128(20, -3), pa.decimal128(38, -3), pa.decimal256(60, -3)]
 )

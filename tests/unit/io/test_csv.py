@@ -96,6 +96,7 @@ def test_what_would_lose_a_character_stays_text(tmp_path: Path, texts: list[str]
     assert found.to_pylist() == texts
 
 
+@pytest.mark.slow
 def test_two_spellings_of_a_number_in_two_blocks_are_seen(tmp_path: Path) -> None:
     texts = [f"{i % 80_000}.25" for i in range(300_000)]
     assert column(tmp_path, *texts).type == pa.float64()
@@ -277,6 +278,7 @@ def test_a_gzip_file_cut_short(tmp_path: Path) -> None:
 PLAIN = st.text(string.ascii_letters + string.digits + " ,;|'\"\n\t.-äß中", max_size=8)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(PLAIN, st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=20))
 def test_what_is_written_is_read_again(rows: list[tuple[str, int]]) -> None:
     # a letter in front keeps the texts from being numbers, dates or empty
@@ -288,6 +290,7 @@ def test_what_is_written_is_read_again(rows: list[tuple[str, int]]) -> None:
         assert read_table(path).to_pydict() == {"t": texts, "n": numbers}
 
 
+@pytest.mark.slow
 @given(st.lists(st.from_regex(r"\A-?[0-9]{1,20}\Z"), min_size=1, max_size=10))
 def test_no_digit_is_ever_lost(texts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

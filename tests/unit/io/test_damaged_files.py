@@ -130,6 +130,7 @@ FILES: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_wrong_bit_never_ends_the_process(name: str, tmp_path: Path) -> None:
     source = tmp_path / name
@@ -146,6 +147,7 @@ def test_a_wrong_bit_never_ends_the_process(name: str, tmp_path: Path) -> None:
     assert len(tried) > TRIES // 2
 
 
+@pytest.mark.slow
 def test_a_wrong_bit_in_what_describes_columns_never_ends_the_process(tmp_path: Path) -> None:
     source = tmp_path / "t.parquet"
     pq.write_table(plain().select(["text", "list"]), source, store_schema=False)

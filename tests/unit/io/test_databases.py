@@ -54,6 +54,7 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_postgres_types(postgres: str) -> None:
     table = read_table(postgres, query="patients")
     kinds = {field.name: field.type for field in table.schema}

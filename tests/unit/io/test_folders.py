@@ -252,6 +252,7 @@ with new_folder(sys.argv[1], force=True) as folder:
 """
 
 
+@pytest.mark.slow
 def test_the_next_run_clears_up_after_a_killed_one(tmp_path: Path) -> None:
     assert run(KILLED, tmp_path / "out").returncode == -signal.SIGKILL
     (left,) = content(tmp_path)
@@ -288,6 +289,7 @@ def test_what_is_old_is_left_whatever_its_process(tmp_path: Path, host: str | No
     assert content(tmp_path) == sorted(["new", young.name])
 
 
+@pytest.mark.slow
 def test_a_run_elsewhere_clears_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SFUMATO_STATE", str(tmp_path / "state"))
     for name in ("here", "there"):
@@ -317,6 +319,7 @@ def test_notes_name_nothing_but_what_is_unfinished(
     assert content(precious) == ["generalized.csv", "release.json"]
 
 
+@pytest.mark.slow
 def test_a_release_moved_aside_by_a_killed_run_comes_back(tmp_path: Path) -> None:
     target = release(tmp_path / "out")
     assert run(KILLED_BETWEEN_RENAMES, target).returncode == -signal.SIGKILL
@@ -367,6 +370,7 @@ except ReleaseError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", ["write_parquet", "write_csv"])
 def test_a_full_disk(tmp_path: Path, writer: str) -> None:
     done = run(FULL, tmp_path / "out", writer)

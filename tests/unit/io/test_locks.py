@@ -58,6 +58,7 @@ assert "fcntl" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_publishing_and_asking_need_no_locks_and_changing_says_that_it_does(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_FCNTL],
@@ -86,6 +87,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     assert (tmp_path / "lock").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_a_lock_goes_with_a_process_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys\nfrom pathlib import Path\n"

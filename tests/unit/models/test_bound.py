@@ -95,6 +95,7 @@ def most_frequent(values: list[str | None]) -> set[str | None]:
     return {value for value in values if values.count(value) == top}
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_largest_k(values: list[str | None]) -> None:
     error = refused(KAnonymity(1000), values)
@@ -104,6 +105,7 @@ def test_largest_k(values: list[str | None]) -> None:
     assert refused(KAnonymity(len(values) + 1), values) is not None
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_largest_l(values: list[str | None]) -> None:
     error = refused(LDiversity(1000), values)
@@ -117,6 +119,7 @@ def test_largest_l(values: list[str | None]) -> None:
     assert refused(LDiversity(largest + 1), values) is not None
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_largest_distinct_l(values: list[str | None]) -> None:
     error = refused(DistinctLDiversity(1000), values)
@@ -127,6 +130,7 @@ def test_largest_distinct_l(values: list[str | None]) -> None:
     assert refused(DistinctLDiversity(len(set(values)) + 1), values) is not None
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_largest_entropy_l(values: list[str | None]) -> None:
     error = refused(EntropyLDiversity(1000), values)
@@ -145,6 +149,7 @@ def test_largest_entropy_l_of_equal_shares(l: int) -> None:
     assert error.largest == l
 
 
+@pytest.mark.slow
 @given(VALUES, st.sampled_from([0.5, 1.0, 2.0, 3.5]))
 def test_largest_recursive_l(values: list[str | None], c: float) -> None:
     error = refused(RecursiveLDiversity(c, 1000), values)
@@ -158,6 +163,7 @@ def test_largest_recursive_l(values: list[str | None], c: float) -> None:
         assert "larger c" in str(error)
 
 
+@pytest.mark.slow
 @given(VALUES, st.sampled_from([0.0, 0.3]))
 def test_the_whole_table_is_always_close_to_itself(values: list[str | None], t: float) -> None:
     assert refused(TCloseness(t), values) is None

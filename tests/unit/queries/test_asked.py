@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.client import Connection
 from sfumato.core.query import Query
 from sfumato.errors import ParameterError
-from sfumato.statdb import Engine
+from sfumato.statdb import Responder
 from tests.support.releases import anatomized, generalized
 from tests.support.tables import microdata
 
@@ -27,7 +27,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
     "boxes": lambda: generalized(table(), [0] * 6 + [1] * 6),
     "apart": lambda: anatomized(table(), [0] * 6 + [1] * 6),
     "noise": lambda: sf.perturb(table(), m=2, seed=1),
-    "database": lambda: Engine.create(table(), m=2, seed=1),
+    "database": lambda: Responder.create(table(), m=2, seed=1),
     # nothing is sent: there is no line
     "connection": lambda: Connection("d", cast(Any, None)),
 }

@@ -408,6 +408,7 @@ def test_deeply_nested_not_is_refused() -> None:
 # ---- long texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["AND", "OR"])
 def test_long_chains(word: str) -> None:
     query = parse_condition(f" {word} ".join(f"age<>{i}" for i in range(4500)))
@@ -442,6 +443,7 @@ def test_importing_sfumato_does_not_import_sqlglot() -> None:
 # ---- DuckDB's opinion
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_duckdb_counts_the_same_rows(seed: int) -> None:
     random = Random(seed)

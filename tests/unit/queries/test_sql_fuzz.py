@@ -9,6 +9,7 @@ from sfumato.errors import QueryRefused
 from tests.support.sql_texts import Texts, ask, asking, sources
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_any_text_is_understood_or_refused_at_a_place(seed: int) -> None:
     texts = Texts(Random(seed))
@@ -16,6 +17,7 @@ def test_any_text_is_understood_or_refused_at_a_place(seed: int) -> None:
     assert 100 < outcomes.count("answered") < 400
 
 
+@pytest.mark.slow
 def test_releases_answer_whatever_is_understood() -> None:
     texts, answers = Texts(Random(5)), asking(sources())
     outcomes = [_outcome(texts.text(), answers) for _ in range(400)]
@@ -28,6 +30,7 @@ def test_good_texts_are_understood() -> None:
         ask(texts.good())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -88,6 +88,7 @@ def queries(draw: st.DrawFn) -> Query:
     return Query(where, select, by)
 
 
+@pytest.mark.slow
 @given(queries())
 def test_the_text_means_the_same(query: Query) -> None:
     known, read = bind(query, CATALOG), bind(parse(sql_of(query)), CATALOG)

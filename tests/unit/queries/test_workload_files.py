@@ -68,6 +68,7 @@ def queries(draw: st.DrawFn) -> Query:
     return Query(draw(st.dictionaries(NAMES, PREDICATES, max_size=3)), select, by)
 
 
+@pytest.mark.slow
 @given(queries())
 def test_a_line_gives_the_query_back(query: Query) -> None:
     line = to_line(query)

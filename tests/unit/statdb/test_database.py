@@ -98,7 +98,7 @@ def test_no_identifier_is_in_the_store(db: sf.StatDB) -> None:
         if path.is_file():
             text = path.read_bytes().decode("latin-1")
             assert not any(f'"{name}"' in text for name in names)
-    assert db.engine.schema.identifiers == ("name",)
+    assert db.responder.schema.identifiers == ("name",)
     with pytest.raises(QueryRefused, match="identifier"):
         db.count("name = 'p1'")
 
@@ -124,7 +124,7 @@ def test_apply_changes_the_store_and_not_the_open_database(db: sf.StatDB) -> Non
     assert update.waiting == len(sf.StatDB.open(db.path).waiting) == 0
     assert [db.count(query) for query in QUERIES] == before
     again = sf.StatDB.open(db.path)
-    assert (again.generation, again.engine.n_rows) == (2, 390)
+    assert (again.generation, again.responder.n_rows) == (2, 390)
     now = sf.Microdata.from_arrow(pa.concat_tables([people().slice(30), people(20, 5)]), SCHEMA)
     for query in QUERIES:
         answer = again.count(query)
@@ -145,6 +145,7 @@ def test_boxes_warn_of_domains_that_only_the_rows_know(tmp_path: Path) -> None:
     sf.StatDB.create(tmp_path / "declared", table, m=3, framework="generalization")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.decimal128(21, 1)], ids=str)
 def test_columns_with_bins_take_numbers(tmp_path: Path, kind: pa.DataType) -> None:
     """In the classes that were made at first, however the new rows are spread."""
@@ -165,7 +166,7 @@ def test_columns_with_bins_take_numbers(tmp_path: Path, kind: pa.DataType) -> No
     for _ in range(2):  # the store still knows after a change
         db.apply(deleted=sf.Microdata.from_arrow(few, plain))
         db = sf.StatDB.open(db.path)
-        assert db.engine.n_rows == n - 40
+        assert db.responder.n_rows == n - 40
         db.apply(inserted=sf.Microdata.from_arrow(few, plain))
         db = sf.StatDB.open(db.path)
         assert db.query(asked).table == whole
@@ -218,7 +219,7 @@ def test_rows_that_wait_are_stored_and_shown_to_nobody(db: sf.StatDB) -> None:
     assert again.waiting["disease"].to_pylist() == ["flu"] * 4
     assert again.info() == known  # the generation, too
     assert [again.count(query) for query in QUERIES] == [db.count(query) for query in QUERIES]
-    assert again.engine.attributes["age"].values == db.engine.attributes["age"].values
+    assert again.responder.attributes["age"].values == db.responder.attributes["age"].values
     now = {path.name: path.read_bytes() for path in db.path.glob("state-*/*")}
     assert before.items() <= now.items()
     assert len(now) == len(before) + 1
@@ -227,7 +228,7 @@ def test_rows_that_wait_are_stored_and_shown_to_nobody(db: sf.StatDB) -> None:
     update = again.apply(inserted=only("ache", 4))
     assert (update.inserted, update.waiting, update.counterfeits) == (12, 0, 0)
     last = sf.StatDB.open(db.path)
-    assert (last.generation, last.engine.n_rows, len(last.waiting)) == (2, 412, 0)
+    assert (last.generation, last.responder.n_rows, len(last.waiting)) == (2, 412, 0)
     assert not list(db.path.glob("state-*/waiting-*"))
 
 
@@ -242,7 +243,7 @@ def test_a_change_of_other_rows_keeps_those_that_wait(db: sf.StatDB) -> None:
     db.apply(inserted=only("flu", 4))
     db.apply(deleted=sf.Microdata.from_arrow(people().slice(0, 5), SCHEMA))
     again = sf.StatDB.open(db.path)
-    assert (again.engine.n_rows, len(again.waiting), again.generation) == (395, 4, 2)
+    assert (again.responder.n_rows, len(again.waiting), again.generation) == (395, 4, 2)
     update = again.apply(deleted=only("flu", 4).take(np.arange(1)))
     assert (update.deleted, update.withdrawn, update.waiting) == (0, 1, 3)
 
@@ -253,7 +254,7 @@ def test_who_lets_rows_in_at_once_is_warned(db: sf.StatDB) -> None:
         update = db.apply(accept_exposure=True)
     assert told[0].filename == __file__
     assert (update.inserted, update.alone, update.counterfeits) == (2, 2, 4)
-    assert sf.StatDB.open(db.path).engine.n_rows == 402
+    assert sf.StatDB.open(db.path).responder.n_rows == 402
     update = db.apply(accept_exposure=True)  # nobody waits, nothing changes
     assert (update.alone, sf.StatDB.open(db.path).generation) == (0, 2)
 
@@ -320,18 +321,20 @@ def _killed(work: Any, db: sf.StatDB, pause: float) -> sf.StatDB:
     return sf.StatDB.open(db.path)
 
 
+@pytest.mark.slow
 def test_a_killed_apply_leaves_one_state_or_the_other(db: sf.StatDB) -> None:
     for pause in (0.0, 0.01, 0.05):
         found = _killed(_apply_for_ever, db, pause)
-        assert found.engine.n_rows == 400 + 5 * (found.generation - 1)
+        assert found.responder.n_rows == 400 + 5 * (found.generation - 1)
     assert found.generation > 3
 
 
+@pytest.mark.slow
 def test_an_apply_that_is_killed_while_it_holds_rows_back_loses_none(db: sf.StatDB) -> None:
     waited = 0
     for pause in (0.0, 0.01, 0.05):
         found = _killed(_hold_back_for_ever, db, pause)
-        assert (found.generation, found.engine.n_rows) == (1, 400)
+        assert (found.generation, found.responder.n_rows) == (1, 400)
         assert len(found.waiting) % 5 == 0
         assert len(found.waiting) > waited
         waited = len(found.waiting)

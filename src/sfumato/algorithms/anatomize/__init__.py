@@ -41,7 +41,13 @@ from sfumato.models.requirements import Requirement
 
 @dataclass(frozen=True, slots=True)
 class Anatomize:
-    """Groups of l rows with l different sensitive values."""
+    """Groups of l rows with l different sensitive values.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
+    >>> release.st.column_names
+    ['group_id', 'disease', 'count']
+    """
 
     name: ClassVar[str] = "anatomize"
     form: ClassVar[str] = "anatomized"

@@ -101,6 +101,11 @@ class SingleDimensional:
     After ``time_limit`` seconds the search stops wherever it is, and after ``node_limit`` steps;
     None for no limit. Time that the compiler takes in the first run on a machine is not counted.
     With a node limit alone, the result does not depend on the machine.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.SingleDimensional(time_limit=None), sf.KAnonymity(100))
+    >>> release.manifest.search["optimal"]
+    True
     """
 
     name: ClassVar[str] = "single-dimensional"

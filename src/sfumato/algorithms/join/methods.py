@@ -92,6 +92,14 @@ class Direct:
 
     Such a release tells where the people of the microdata are. It holds no sensitive values:
     a group may hold one row of the microdata only, whose values would be its own.
+
+    >>> import pyarrow.csv as csv
+    >>> voters = csv.read_csv("patients.csv")
+    >>> schema = sf.Schema(identifiers=["name"], quasi=["age", "sex"])
+    >>> table = sf.read(voters.slice(0, 200), schema, id="name")
+    >>> release = sf.publish_join(table, voters, sf.Direct(sf.Mondrian()), sf.KJoinAnonymity(10))
+    >>> release.joined.column_names
+    ['age_min', 'age_max', 'sex']
     """
 
     name: ClassVar[str] = "direct"
@@ -127,7 +135,17 @@ class Direct:
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """Run the algorithm on the microdata; then divide each group further with external rows."""
+    """Run the algorithm on the microdata; then divide each group further with external rows.
+
+    >>> import pyarrow.csv as csv
+    >>> voters = csv.read_csv("patients.csv")
+    >>> schema = sf.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive="disease")
+    >>> table = sf.read(voters.slice(0, 200), schema, id="name")
+    >>> method = sf.Refinement(sf.Mondrian())
+    >>> release = sf.publish_join(table, voters, method, sf.KJoinAnonymity(10))
+    >>> sum(release.sensitive_groups["count"].to_pylist())
+    200
+    """
 
     name: ClassVar[str] = "refinement"
     algorithm: Partitioner

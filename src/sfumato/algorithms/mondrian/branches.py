@@ -39,7 +39,12 @@ from sfumato.models.requirements import Requirement
 
 @dataclass(frozen=True, slots=True)
 class BranchMondrian:
-    """Recursive cuts into the branches of taxonomies."""
+    """Recursive cuts into the branches of taxonomies.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> sf.publish(patients, sf.BranchMondrian(), sf.KAnonymity(10)).manifest.groups
+    68
+    """
 
     name: ClassVar[str] = "branch-mondrian"
     form: ClassVar[str] = "generalized"

@@ -79,6 +79,11 @@ class FullDomain:
     Up to a share ``suppress`` of the rows may be left out. ``cost`` is what is minimized. With
     ``qids``, lists of columns, the model is kept by each of them alone instead of by all together.
     After ``time_limit`` seconds the best levels so far are taken; None for no limit.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.FullDomain(suppress=0.05), sf.KAnonymity(5))
+    >>> release.manifest.search["levels"]
+    {'age': 1, 'sex': 0, 'zipcode': 2, 'education': 0, 'job': 2}
     """
 
     name: ClassVar[str] = "full-domain"

@@ -69,6 +69,11 @@ class TopDown:
     """Clusters around two far seeds, split again and again; small groups are merged.
 
     More ``rounds`` look longer for seeds that are far apart; three are hardly ever improved on.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.TopDown(), sf.KAnonymity(10))
+    >>> release.manifest.metrics["group_sizes"]["smallest"] >= 10
+    True
     """
 
     name: ClassVar[str] = "topdown"

@@ -80,6 +80,12 @@ def belief(
 
     Where only one fits, as always in a QIT, this is rows that fit / persons that fit. (N below 1:
     the list is not complete, and the person at least exists.)
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
+    >>> found = sf.belief(release, {"age": 29, "sex": "M", "zipcode": "02175"})
+    >>> round(found.largest, 3) <= 1 / 4
+    True
     """
     view = _View.of(release, sensitive)
     return view.belief(Persons.known(view.release, person), external)
@@ -99,6 +105,13 @@ def uncertain_belief(
     Without an external list Pr_A2(x) is 1 where a row fits x and 0 where none does. Chances may add
     up to less than 1: the rest is for persons not in the table. ``rows``, ``groups`` and ``listed``
     are summed over the vectors, so what fits two of them counts twice.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
+    >>> likely = {"age": 29, "sex": "M", "zipcode": "02175"}
+    >>> possible = [(likely, 0.7), ({**likely, "zipcode": "02176"}, 0.3)]
+    >>> round(sf.uncertain_belief(release, possible).largest, 3) <= 1 / 4
+    True
     """
     view = _View.of(release, sensitive)
     possible = [(Persons.known(view.release, person), chance) for person, chance in persons]
@@ -133,6 +146,11 @@ def individual_breach(
     true table's rows; a person whom no published row fits has 0. With an ``external`` list they are
     multiplied by the person's Pr_A2 (Formula 3; see belief). Another table than the published one
     is refused: people who are not in the release would make the figures look harmless.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
+    >>> round(sf.individual_breach(release, patients).largest, 3) <= 1 / 4
+    True
     """
     view = _View.of(release, sensitive)
     if view.name not in truth.schema.sensitive:
@@ -169,6 +187,11 @@ def row_breach(release: Release, *, sensitive: str | None = None) -> Breach:
     A row's real value is named with the value's share in its group. Which row of a group has which
     value does not matter for the summary, so no truth is needed: a group's values follow each other
     as often as they occur. See partition_breach for an array that goes with the true table.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
+    >>> sf.row_breach(release).largest
+    0.25
     """
     view = _View.of(release, sensitive)
     return Breach(view.name, np.repeat(view.groups.shares, view.groups.counts), view.bound())

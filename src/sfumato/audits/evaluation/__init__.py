@@ -118,6 +118,12 @@ def evaluate(
 
     Without a ``workload`` so many random ``queries`` are asked, 600 unless they would be very long;
     ``seed`` repeats them. ``progress`` hears the stage and the share of it that is done.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Mondrian(), sf.KAnonymity(10))
+    >>> found = sf.evaluate(release, patients, ["SELECT COUNT(*) FROM t WHERE age < 40"])
+    >>> found.errors
+    QueryErrors(1 queries, ...)
     """
     tell = progress or silent
     if workload is None and queries is not None and queries < 1:

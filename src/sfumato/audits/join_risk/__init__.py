@@ -71,6 +71,14 @@ def join_risk(
     release.json states of the publisher's list); others, such as the id's, are of no use here.
     ``missing`` are texts that stand for a missing value in it, and ``header`` is about its first
     line; see ``read``.
+
+    >>> import pyarrow.csv as csv
+    >>> voters = csv.read_csv("patients.csv")
+    >>> schema = sf.Schema(identifiers=["name"], quasi=["age", "sex"])
+    >>> table = sf.read(voters.slice(0, 200), schema, id="name")
+    >>> release = sf.publish_join(table, voters, sf.Direct(sf.Mondrian()), sf.KJoinAnonymity(10))
+    >>> sf.join_risk(release, table).kept
+    True
     """
     known = _Known.of(release)
     seen = Persons.true(known.boxes.table, table)
@@ -116,6 +124,15 @@ def edge_attack(
 
     Only published tables are read. The list must name everybody who may be in the microdata or
     among the publisher's external rows; then no claim is wrong.
+
+    >>> import pyarrow.csv as csv
+    >>> voters = csv.read_csv("patients.csv")
+    >>> schema = sf.Schema(identifiers=["name"], quasi=["age", "sex"])
+    >>> table = sf.read(voters.slice(0, 200), schema, id="name")
+    >>> release = sf.publish_join(table, voters, sf.Direct(sf.Mondrian()), sf.KJoinAnonymity(10))
+    >>> exposed = sf.edge_attack(release, voters)  # numbers of their rows
+    >>> len(exposed) < 10
+    True
     """
     known = _Known.of(release)
     return exposed(known.boxes, _listed(known, external, columns, missing, header))

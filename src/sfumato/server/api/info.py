@@ -34,7 +34,7 @@ async def databases(service: Service, call: Call, grants: Sequence[Grant]) -> Re
             {
                 "name": grant.served.name,
                 "rows": grant.served.state.rows,
-                "m": grant.served.state.engine.m,
+                "m": grant.served.state.responder.m,
                 "generation": grant.served.state.generation,
             }
             for grant in grants
@@ -51,7 +51,7 @@ async def schema(service: Service, call: Call, grants: Sequence[Grant]) -> Reply
 
 
 async def ledger(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
-    """Records of the log, from a number on."""
+    """Records of the ledger, from a number on."""
     parameters = call.parameters("database", "first", "limit")
     grant = chosen(grants, call.route, parameters.get("database"))
     service.meter.take(grant.who, 1)
@@ -60,9 +60,9 @@ async def ledger(service: Service, call: Call, grants: Sequence[Grant]) -> Reply
     folder = grant.served.folder
 
     def read() -> dict[str, Any]:
-        with Ledger.open(folder, read_only=True) as log:
-            records: list[Record] = list(islice(log.records(first), limit))
-            return {"records": [one.to_dict() for one in records], "total": len(log)}
+        with Ledger.open(folder, read_only=True) as ledger:
+            records: list[Record] = list(islice(ledger.records(first), limit))
+            return {"records": [one.to_dict() for one in records], "total": len(ledger)}
 
     try:
         return Reply.of(await service.run(read))
@@ -123,17 +123,19 @@ async def metrics(service: Service, call: Call, grants: Sequence[Grant]) -> Repl
 
 
 def _schema(state: State) -> dict[str, Any]:
-    engine = state.engine
-    roles = dict.fromkeys(engine.schema.quasi, "quasi") | {engine.sensitive: "sensitive"}
+    responder = state.responder
+    roles = dict.fromkeys(responder.schema.quasi, "quasi") | {responder.sensitive: "sensitive"}
     return {
         "database": state.facts["database"],
         "rows": state.rows,
-        "m": engine.m,
-        "cohort": engine.cohort,
-        "framework": engine.framework,
+        "m": responder.m,
+        "cohort": responder.cohort,
+        "framework": responder.framework,
         "generation": state.generation,
-        "guarantee": {"short": short_guarantee(engine), "text": long_guarantee(engine)},
-        "attributes": [_attribute(engine.attributes[name], role) for name, role in roles.items()],
+        "guarantee": {"short": short_guarantee(responder), "text": long_guarantee(responder)},
+        "attributes": [
+            _attribute(responder.attributes[name], role) for name, role in roles.items()
+        ],
     }
 
 

@@ -137,7 +137,7 @@ def _result(outcome: Outcome, request_id: str) -> bytes:
 
 
 async def _answer_all(service: Service, state: State, outcomes: Sequence[Outcome]) -> None:
-    """Ask the engine, and fill in what it says; what takes too long becomes an error."""
+    """Ask the responder, and fill in what it says; what takes too long becomes an error."""
     if not outcomes:
         return
     until = time.monotonic() + service.limits.seconds

@@ -1,4 +1,4 @@
-"""The log of a database: who asked what and was told what, each record chained to the one before.
+"""The ledger of a database: who asked what and was told what, records chained one to the other.
 
     patients.statdb/
       ledger.sqlite         the records (with -wal and -shm while it is open)
@@ -69,7 +69,7 @@ class Verified:
 
 
 class Ledger:
-    """The open log of one database. Any thread may use it; close it, or use it in a ``with``."""
+    """The open ledger of a database. Any thread may use it; close it, or use it in a ``with``."""
 
     def __init__(self, opened: Opened, genesis: str, lock: int | None) -> None:
         """Use ``open``."""
@@ -81,7 +81,7 @@ class Ledger:
 
     @classmethod
     def open(cls, folder: str | Path, *, read_only: bool = False) -> Ledger:
-        """Open the log of a database; to write, which one process can, it is made if missing."""
+        """Open the ledger of a database; to write, which one process can, it is made if missing."""
         folder = Path(folder)
         require_folder(folder)
         path = folder / FILE
@@ -221,7 +221,7 @@ def _opened_to_read(path: Path) -> Ledger:
 
 
 def _of(opened: Opened, lock: int | None) -> Ledger:
-    """A log with a beginning that is ours."""
+    """A ledger with a beginning that is ours."""
     try:
         form, version, name = opened.one("SELECT format, version, name FROM ledger")
         if form != FORMAT or version != VERSION:
@@ -258,7 +258,7 @@ def _locked(folder: Path) -> int:
 
 
 def _remove(path: Path) -> None:
-    """Remove a log that could not be begun, as on a full disk; call it with the lock."""
+    """Remove a ledger that could not be begun, as on a full disk; call it with the lock."""
     for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         with suppress(OSError):
             name.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Questions and answers as a log holds them, made comparable with those of the store.
+"""Questions and answers as a ledger holds them, made comparable with those of the store.
 
 An answer is the JSON of its rows, alone or in an object under "rows":
 

@@ -1,4 +1,4 @@
-"""Check a database's log against its store, independently of the server that wrote it.
+"""Check a database's ledger against its store, independently of the server that wrote it.
 
     1. the chain of digests is whole, and a digest that was noted elsewhere is in it
     2. no record is of a later state than the store's
@@ -41,7 +41,7 @@ _GROUPS = 3  # groups of a GROUP BY whose versions are made
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something that must hold of a log, and whether it does."""
+    """Something that must hold of a ledger, and whether it does."""
 
     statement: str
     kept: bool
@@ -50,7 +50,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """All that was checked of a log; ``notes`` say what could not be.
+    """All that was checked of a ledger; ``notes`` say what could not be.
 
     ``not_checked`` counts the answers of earlier generations, which the store no longer holds.
     """
@@ -106,7 +106,7 @@ class Check:
 def check_log(
     folder: str | Path, *, head: str | None = None, versions: int = 20, seed: int | None = None
 ) -> Check:
-    """Check the log of a database; it may be in use meanwhile.
+    """Check the ledger of a database; it may be in use meanwhile.
 
     ``head`` is a digest that was noted earlier, and must be in the chain. The versions of so many
     questions are made, of random ones if there are more.
@@ -261,8 +261,8 @@ def _versions(reading: _Reading, most: int, seed: int | None) -> Statement:
             if problem:
                 problems.add(f"record {number}: {problem}")
     return problems.statement(
-        f"versions are {reading.database.engine.m}-unique, keep every signature and show what was "
-        f"answered ({made:,} made)"
+        f"versions are {reading.database.responder.m}-unique, keep every signature and show what "
+        f"was answered ({made:,} made)"
     )
 
 

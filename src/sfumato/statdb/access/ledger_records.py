@@ -1,8 +1,8 @@
-"""Records of a database's log, each chained to the one before.
+"""Records of a database's ledger, each chained to the one before.
 
 A record's digest is SHA-256 of the record as JSON without the digest: keys sorted, no spaces, ASCII
 only. The digest of the record before is part of it, and so is the record's number. The first record
-names a digest of the log's own random number, so records of another log do not fit.
+names a digest of the ledger's own random number, so records of another ledger do not fit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode  # ASCI
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What there is to log of one question.
+    """What there is to record of one question.
 
     ``who`` is the id of a token, or "local". ``question`` is as it was asked, cut off where it is
     very long; ``answer`` is the JSON of what was sent, or the code of the error. Letters that are
@@ -41,7 +41,7 @@ class Entry:
     generation: int
 
     def __post_init__(self) -> None:
-        """Make it what the log can hold, so that it reads the same afterwards."""
+        """Make it what the ledger can hold, so that it reads the same afterwards."""
         if self.kind not in _KINDS:
             raise ParameterError(
                 f"kind must be one of {', '.join(_KINDS)}, not {self.kind!r}", parameter="kind"

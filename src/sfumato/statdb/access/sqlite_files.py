@@ -1,6 +1,6 @@
 """SQLite files beside a database's store: for their owner only, and on disk when they say so.
 
-The log and the tokens are such files. Write-ahead logging lets others read while one writes; a
+The ledger and the tokens are such files. Write-ahead logging lets others read while one writes; a
 commit returns when its pages are on disk (synchronous = FULL). SQLite gives the files that it keeps
 beside one (-wal, -shm) the rights of the file itself.
 

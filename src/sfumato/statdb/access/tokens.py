@@ -2,9 +2,9 @@
 
     sfu_<id>_<secret part>      sfu_3f9a0c51d2e4_ZWqk...    43 letters for 32 random bytes
 
-The id is no secret: it names the token in lists and in the log. Of the secret part the SHA-256 is
-stored. A slow hash, as for passwords, would add nothing: 256 random bits cannot be guessed, however
-fast each try is.
+The id is no secret: it names the token in lists and in the ledger. Of the secret part the SHA-256
+is stored. A slow hash, as for passwords, would add nothing: 256 random bits cannot be guessed,
+however fast each try is.
 
     patients.statdb/access.sqlite
 
@@ -135,7 +135,7 @@ class Tokens:
         return [known.token for known in self._current().values()]
 
     def revoke(self, id: str) -> Token:
-        """Make a token useless at once and for good; it stays in the list, for the log names it."""
+        """Make a token useless at once and for good; it stays listed, for the ledger names it."""
         if id not in self._current():
             raise ParameterError(f"there is no token {id[:50]!r}; list them", parameter="id")
         with self._changing() as opened:

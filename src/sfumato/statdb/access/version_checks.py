@@ -36,7 +36,7 @@ class Ground:
     @classmethod
     def of(cls, database: StatDB) -> Ground:
         """From the places of rows, as bucketization.py describes them."""
-        stored = database.engine.stored
+        stored = database.responder.stored
         buckets, places = stored.buckets, stored.occupied()
         b = np.searchsorted(buckets.base, places, "right") - 1
         within = (places - buckets.base[b]) % buckets.stride[b]
@@ -46,7 +46,7 @@ class Ground:
 
     def alpha(self, wanted: Flags) -> Counts:
         """How many values of each bucket's signature are wanted."""
-        buckets = self.database.engine.stored.buckets
+        buckets = self.database.responder.stored.buckets
         found: Counts = np.add.reduceat(
             wanted[buckets.values].astype(np.int64), buckets.starts[:-1]
         )
@@ -75,19 +75,19 @@ def narrowed(query: Query, by: tuple[str, ...], key: tuple[object, ...], one: Ag
 
 def version_flaw(ground: Ground, version: Partition) -> str:
     """What keeps a version from being one of the m-invariant set; nothing if it is."""
-    engine, groups = ground.database.engine, version.groups
+    responder, groups = ground.database.responder, version.groups
     if len(groups) != len(ground.bucket) or version.n_left_out:
         return "a version lacks rows"
     home = ground.cohort[_first_rows(version)]
     if (home[groups] != ground.cohort).any():
         return "a group of a version has rows of two signatures or two cohorts"
-    codes = ground.table.codes[engine.sensitive]
-    if _any_twice(groups, codes, engine.attributes[engine.sensitive].size):
+    codes = ground.table.codes[responder.sensitive]
+    if _any_twice(groups, codes, responder.attributes[responder.sensitive].size):
         return "a group of a version has a value twice"
     if not _in_signatures(ground, codes):
         return "a row has a value that its signature lacks"
-    if ground.widths.min() < engine.m:
-        return f"a signature has fewer than {engine.m} values"
+    if ground.widths.min() < responder.m:
+        return f"a signature has fewer than {responder.m} values"
     places = int(ground.widths[ground.bucket[_first_rows(version)]].sum())
     if places - version.n_rows != ground.database.counterfeits:
         return "a version has other counterfeits than the database"
@@ -98,14 +98,14 @@ def shown_interval(
     ground: Ground, version: Partition, conditions: Conditions
 ) -> tuple[int, int, int]:
     """The ends of the interval that a version shows for a count, and the truth."""
-    engine = ground.database.engine
-    sensitive = engine.sensitive
+    responder = ground.database.responder
+    sensitive = responder.sensitive
     quasi = {
         name: runs
         for name, runs in conditions.items()
-        if name != sensitive and not is_all(runs, engine.axes[name])
+        if name != sensitive and not is_all(runs, responder.axes[name])
     }
-    wanted = _codes(conditions.get(sensitive), engine.axes[sensitive].size)
+    wanted = _codes(conditions.get(sensitive), responder.axes[sensitive].size)
     hit = np.ones(version.n_rows, np.bool_)
     for name in quasi:
         hit &= ground.kept(name, conditions)
@@ -114,7 +114,7 @@ def shown_interval(
         return 0, 0, truth
     bucket = ground.bucket[_first_rows(version)]
     alpha, width = ground.alpha(wanted)[bucket], ground.widths[bucket]
-    if engine.framework == "anatomy":
+    if responder.framework == "anatomy":
         beta = np.bincount(version.groups, hit, version.n_groups).astype(np.int64)
         lo, hi = np.maximum(0, alpha + beta - width), np.minimum(alpha, beta)
     else:
@@ -133,8 +133,8 @@ def count_flaw(ground: Ground, query: Query, lo: int, hi: int) -> str:
     problem = version_flaw(ground, version)
     if problem:
         return problem
-    *shown, truth = shown_interval(ground, version, conditions_of(database.engine, query))
-    boxed = database.engine.framework == "generalization" and database.counterfeits > 0
+    *shown, truth = shown_interval(ground, version, conditions_of(database.responder, query))
+    boxed = database.responder.framework == "generalization" and database.counterfeits > 0
     # with counterfeits and many conditions, boxes may be answered more widely than they could be
     wider = boxed and lo <= shown[0] and shown[1] <= hi
     if shown != [lo, hi] and not wider:
@@ -154,7 +154,7 @@ def _any_twice(groups: Ints, codes: Ints, n_codes: int) -> bool:
 
 
 def _in_signatures(ground: Ground, codes: Ints) -> bool:
-    buckets, size = ground.database.engine.stored.buckets, int(codes.max()) + 1
+    buckets, size = ground.database.responder.stored.buckets, int(codes.max()) + 1
     owners = np.repeat(np.arange(buckets.n_buckets), ground.widths)
     if _any_twice(owners, buckets.values, int(buckets.values.max()) + 1):
         return False

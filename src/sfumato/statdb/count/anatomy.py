@@ -27,6 +27,25 @@ from sfumato.core.partition import LEFT_OUT
 from sfumato.statdb.layout.bucketization import Bucketization
 
 
+def a_count_plain(
+    buckets: Bucketization, satisfies: Flags, wanted: Flags
+) -> tuple[float, int, int]:
+    """Expected, fewest and most rows, as Figure 3 has it: what the kernels are compared with.
+
+    ``satisfies`` says of every place whether it has a row that satisfies the QI predicates,
+    ``wanted`` of every sensitive code whether it is asked for.
+    """
+    expected, lo, hi = 0.0, 0, 0
+    for b in range(buckets.n_buckets):
+        alpha = int(wanted[list(buckets.signature(b))].sum())
+        for k in range(int(buckets.cohorts[b])):
+            beta = np.sort(satisfies[buckets.segments(b, k)].sum(axis=1))
+            expected += beta.sum() * alpha / len(beta)
+            lo += int(beta[:alpha].sum())
+            hi += int(beta[len(beta) - alpha :].sum())
+    return expected, lo, hi
+
+
 def a_decompose(buckets: Bucketization, satisfies: Flags, occupied: Flags) -> Codes:
     """The group of every place, LEFT_OUT outside of segments.
 

@@ -25,16 +25,18 @@ buckets there may be places that nobody needs any more.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sfumato.core._kernels import rows_by_group, shuffle_groups
 from sfumato.core.arrays import Codes, Counts, Ints
+from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
 from sfumato.statdb.layout.kernel import place_rows
-from sfumato.statdb.layout.signatures import Signature, Signatures
+from sfumato.statdb.layout.signatures import Signature, Signatures, as_arrays, signatures_of
 
 WORD = 64
 _WORTHWHILE = 8 * WORD  # places, from which on filling up the last word costs little
@@ -178,6 +180,26 @@ def deal_rows(codes: Ints, buckets: Bucketization, randomness: Randomness) -> Co
     rows, starts = rows_by_group(codes.astype(np.int32), n_values)
     shuffle_groups(rows, starts, randomness.half_words(len(rows)))
     return place_rows(buckets, rows, starts)
+
+
+def bucketize(
+    codes: Ints, n_values: int, partition: Partition, m: int, cohort: int | None, chance: Randomness
+) -> tuple[Bucketization, Codes]:
+    """The buckets of an m-unique partition (Definition 11), and the row at every place.
+
+    Groups stay whole: those of a bucket are dealt to its cohorts at random, each with all its rows.
+    So with one group to a cohort, the partition itself is the one version that is ever used.
+    """
+    found = signatures_of(codes, partition, m)
+    buckets = lay_out(as_arrays(Counter(found)), cohort, n_values)
+    number = {buckets.signature(b): b for b in range(buckets.n_buckets)}
+    bucket_of = np.array([number[signature] for signature in found], np.int64)
+    mixed = chance.permutation(partition.n_groups)
+    ranks = np.empty(partition.n_groups, np.int64)
+    ranks[mixed[np.argsort(bucket_of[mixed], kind="stable")]] = np.arange(partition.n_groups)
+    rows = np.lexsort((ranks[partition.groups], codes)).astype(np.int32)
+    sizes = np.bincount(codes, minlength=n_values)
+    return buckets, place_rows(buckets, rows, np.append(0, np.cumsum(sizes)))
 
 
 def _rooms(size: Counts) -> Counts:

@@ -21,8 +21,13 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import SchemaError
-from sfumato.statdb.layout.bucketization import Bucketization, deal_rows, lay_out, require_cohort
-from sfumato.statdb.layout.given_version import bucketize
+from sfumato.statdb.layout.bucketization import (
+    Bucketization,
+    bucketize,
+    deal_rows,
+    lay_out,
+    require_cohort,
+)
 from sfumato.statdb.layout.index import (
     EVERYBODY,
     Index,

@@ -38,9 +38,10 @@ import numpy as np
 
 from sfumato.algorithms.anatomize import fill_slots
 from sfumato.core._kernels import number_rows, rows_by_group
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.moments import python_values
+from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.statdb.layout.signature_kernel import take_largest
@@ -124,6 +125,21 @@ def as_arrays(found: Counter[Signature]) -> Signatures:
     )
 
 
+def signatures_of(codes: Ints, partition: Partition, m: int) -> list[Signature]:
+    """The values of every group of a first version that is given; raise if it is not m-unique."""
+    if partition.n_left_out or partition.n_rows != len(codes):
+        raise ParameterError("a first version has every row in a group", parameter="partition")
+    rows, starts = rows_by_group(partition.groups, partition.n_groups)
+    found = [_signature(codes[group]) for group in np.split(rows, starts[1:-1])]
+    if any(len(set(values)) < len(values) or len(values) < m for values in found):
+        raise ParameterError(
+            f"the partition is not {m}-unique: every group needs at least {m} rows, "
+            "all of different sensitive values",
+            parameter="partition",
+        )
+    return found
+
+
 def _take_largest(left: Counts, m: int, found: Counter[Signature], randomness: Randomness) -> None:
     """Signatures of the m most frequent values, as often as the rest can bear."""
     mixed = randomness.permutation(len(left)).astype(np.int64)
@@ -172,5 +188,5 @@ def _place_residue(left: Counts, found: Counter[Signature], randomness: Randomne
         found += Counter()  # drops signatures that no group has any more
 
 
-def _signature(values: Counts) -> Signature:
+def _signature(values: Ints) -> Signature:
     return tuple(np.sort(values).tolist())

@@ -1,4 +1,4 @@
-"""Seats: the bucket, the line, the cohort and the slot that a place of a layout is.
+"""Slots: the bucket, the line, the cohort and the slot that a place of a layout is.
 
 A row that stays keeps its bucket, which is its signature, and those it shares a cohort with. A
 cohort has as many groups as its most frequent value has rows; where another value has fewer,
@@ -15,7 +15,7 @@ from sfumato.core.arrays import Codes, Counts
 from sfumato.statdb.layout.bucketization import Bucketization
 
 
-class Seats(NamedTuple):
+class Slots(NamedTuple):
     """By place: the bucket, the number of the value in its signature, the cohort, and the rest."""
 
     bucket: Counts
@@ -24,17 +24,17 @@ class Seats(NamedTuple):
     slot: Counts
 
     def values(self, buckets: Bucketization) -> Codes:
-        """The sensitive codes that belong to these seats."""
+        """The sensitive codes that belong to these slots."""
         found: Codes = buckets.values[buckets.starts[self.bucket] + self.line]
         return found
 
 
-def seats_of(buckets: Bucketization, places: Counts) -> Seats:
-    """The seats that these places are; each is in a segment."""
+def slots_of(buckets: Bucketization, places: Counts) -> Slots:
+    """The slots that these places are; each is in a segment."""
     b = np.searchsorted(buckets.base, places, "right") - 1
     line, within = np.divmod(places - buckets.base[b], buckets.stride[b])
     cohort, slot = np.divmod(within, buckets.room[b])
-    return Seats(b, line, cohort, slot)
+    return Slots(b, line, cohort, slot)
 
 
 def segments_of(buckets: Bucketization, bucket: Counts, line: Counts, cohort: Counts) -> Counts:

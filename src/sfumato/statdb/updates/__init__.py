@@ -42,15 +42,15 @@ from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError
-from sfumato.statdb.engine import Engine
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.slots import count_counterfeits, count_places
+from sfumato.statdb.responder import Responder
 from sfumato.statdb.store.files import Patch
 from sfumato.statdb.updates.counterfeits import drawn_lists
 from sfumato.statdb.updates.domains import codes_in, grown_domains, recoded
 from sfumato.statdb.updates.edits import Arrivals, Edits, edited, laid_out_anew, unmark
 from sfumato.statdb.updates.equal_rows import moves
-from sfumato.statdb.updates.newcomers import Seating, lacking, seated_alone, seated_together
+from sfumato.statdb.updates.newcomers import Newcomers, lacking, placed_alone, placed_together
 from sfumato.statdb.updates.rows import alike, coded, columns_of
 
 
@@ -76,21 +76,21 @@ class Update:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What becomes of an engine, and the rows that wait.
+    """What becomes of an responder, and the rows that wait.
 
     ``made`` is what is stored afterwards: all of it, or how it differs, or None if nobody can see
     a change.
     """
 
-    before: Engine
+    before: Responder
     attributes: Mapping[str, Attribute]
     made: Layout | Edits | None
     waiting: pa.Table
     update: Update
 
     @cached_property
-    def engine(self) -> Engine:
-        """The engine after the change, the very same if nobody can see one."""
+    def responder(self) -> Responder:
+        """The responder after the change, the very same if nobody can see one."""
         if self.made is None:
             return self.before
         stored = self.made
@@ -110,7 +110,7 @@ class Change:
         }
         if not self.made.grown:
             return found | self.made.patches()
-        whole = self.engine.stored.named()
+        whole = self.responder.stored.named()
         for name, patch in self.made.patches().items():
             alike = name.startswith("codes.") and name.removeprefix("codes.") not in self.made.grown
             found[name] = patch if alike else whole[name]
@@ -126,7 +126,7 @@ class _Batch(NamedTuple):
 
 
 def updated(
-    engine: Engine,
+    responder: Responder,
     waiting: pa.Table,
     inserted: Microdata | None,
     deleted: Microdata | None,
@@ -134,27 +134,27 @@ def updated(
     *,
     accept_exposure: bool = False,
 ) -> Change:
-    """The engine of the changed table, and who waits."""
-    new, old = (alike(engine.schema, engine.attributes, rows) for rows in (inserted, deleted))
-    grown_domains(engine, new)  # what could never come in is refused now
-    held = coded(engine.schema, engine.attributes, waiting)
-    gone, withdrawn, came = moves(engine, held, new, old, randomness)
+    """The responder of the changed table, and who waits."""
+    new, old = (alike(responder.schema, responder.attributes, rows) for rows in (inserted, deleted))
+    grown_domains(responder, new)  # what could never come in is refused now
+    held = coded(responder.schema, responder.attributes, waiting)
+    gone, withdrawn, came = moves(responder, held, new, old, randomness)
     left = _without(held.n_rows, withdrawn)
-    batch = _batch(engine, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
-    lacks = lacking(batch.values, engine.m)
+    batch = _batch(responder, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
+    lacks = lacking(batch.values, responder.m)
     # nobody comes in because somebody withdrew: that would tell the value that was too frequent
     eligible = lacks == 0 and len(came) > 0 and not len(withdrawn)
     enters = batch.rows.n_rows > 0 and (accept_exposure or eligible)
-    joining = batch if enters else _batch(engine, waiting.slice(0, 0))
-    attributes = {**engine.attributes, **grown_domains(engine, joining.rows)}
+    joining = batch if enters else _batch(responder, waiting.slice(0, 0))
+    attributes = {**responder.attributes, **grown_domains(responder, joining.rows)}
     made: Layout | Edits | None = None
     if len(gone) or enters:
-        made = _made(engine, gone, joining, attributes, randomness, alone=accept_exposure)
+        made = _made(responder, gone, joining, attributes, randomness, alone=accept_exposure)
     n_waiting = batch.rows.n_rows - joining.rows.n_rows
-    buckets = engine.stored.buckets if made is None else made.buckets
-    n_rows = engine.n_rows - len(gone) + joining.rows.n_rows
+    buckets = responder.stored.buckets if made is None else made.buckets
+    n_rows = responder.n_rows - len(gone) + joining.rows.n_rows
     return Change(
-        engine,
+        responder,
         attributes,
         made,
         batch.stored.slice(0, n_waiting),
@@ -171,14 +171,14 @@ def updated(
     )
 
 
-def _batch(engine: Engine, stored: pa.Table) -> _Batch:
-    rows = coded(engine.schema, engine.attributes, stored)
-    values = codes_in(engine.attributes[engine.sensitive], rows, engine.sensitive)
+def _batch(responder: Responder, stored: pa.Table) -> _Batch:
+    rows = coded(responder.schema, responder.attributes, stored)
+    values = codes_in(responder.attributes[responder.sensitive], rows, responder.sensitive)
     return _Batch(stored, rows, values.astype(np.int32))
 
 
 def _made(
-    engine: Engine,
+    responder: Responder,
     gone: Counts,
     joining: _Batch,
     attributes: Mapping[str, Attribute],
@@ -187,55 +187,59 @@ def _made(
     alone: bool,
 ) -> Layout | Edits:
     """What is stored of the rows that stay and those that join them."""
-    if engine.n_rows - len(gone) + joining.rows.n_rows == 0:
+    if responder.n_rows - len(gone) + joining.rows.n_rows == 0:
         raise DataError(
             "no row would be left, and a database without rows has nobody to hide among; leave "
             "some, or delete the folder"
         )
     grown = {
         name: attributes[name].size
-        for name in engine.schema.quasi
-        if attributes[name] is not engine.attributes[name]
+        for name in responder.schema.quasi
+        if attributes[name] is not responder.attributes[name]
     }
-    base = _recoded(engine, attributes, grown)
+    base = _recoded(responder, attributes, grown)
     came = Arrivals(
-        _seating(engine, gone, joining, randomness, alone=alone),
+        _newcomers(responder, gone, joining, randomness, alone=alone),
         joining.values,
         {name: codes_in(attributes[name], joining.rows, name) for name in base.codes},
     )
-    found = edited(base, gone, came, engine.cohort, grown)
+    found = edited(base, gone, came, responder.cohort, grown)
     if found is not None:
         return found
-    return laid_out_anew(base, gone, came, engine.cohort, *_sizes(engine, attributes))
+    return laid_out_anew(base, gone, came, responder.cohort, *_sizes(responder, attributes))
 
 
-def _seating(
-    engine: Engine, gone: Counts, joining: _Batch, randomness: Randomness, *, alone: bool
-) -> Seating:
-    """Seats for those who join, among those who stay."""
-    buckets, everybody = engine.stored.buckets, engine.stored.everybody.copy()
+def _newcomers(
+    responder: Responder, gone: Counts, joining: _Batch, randomness: Randomness, *, alone: bool
+) -> Newcomers:
+    """Slots for those who join, among those who stay."""
+    buckets, everybody = responder.stored.buckets, responder.stored.everybody.copy()
     unmark(everybody, gone)
     if alone or not joining.rows.n_rows:
         # of places, not of rows: which value a leaver had must not show in the lists of others
-        lists = drawn_lists(count_places(buckets), joining.values, engine.m, randomness)
-        return seated_alone(buckets, everybody, lists, engine.cohort)
-    return seated_together(buckets, everybody, joining.values, engine.m, engine.cohort, randomness)
+        lists = drawn_lists(count_places(buckets), joining.values, responder.m, randomness)
+        return placed_alone(buckets, everybody, lists, responder.cohort)
+    return placed_together(
+        buckets, everybody, joining.values, responder.m, responder.cohort, randomness
+    )
 
 
 def _recoded(
-    engine: Engine, attributes: Mapping[str, Attribute], grown: Mapping[str, int]
+    responder: Responder, attributes: Mapping[str, Attribute], grown: Mapping[str, int]
 ) -> Layout:
     """What is stored, in the codes of domains that have grown."""
-    codes = {name: engine.stored.codes[name] for name in engine.schema.quasi}
+    codes = {name: responder.stored.codes[name] for name in responder.schema.quasi}
     for name in grown:
-        codes[name] = recoded(engine.attributes[name], attributes[name], codes[name])
-        codes[name][~engine.stored.flags(engine.stored.everybody)] = 0
-    return replace(engine.stored, codes=codes)
+        codes[name] = recoded(responder.attributes[name], attributes[name], codes[name])
+        codes[name][~responder.stored.flags(responder.stored.everybody)] = 0
+    return replace(responder.stored, codes=codes)
 
 
-def _sizes(engine: Engine, attributes: Mapping[str, Attribute]) -> tuple[int, list[int]]:
+def _sizes(responder: Responder, attributes: Mapping[str, Attribute]) -> tuple[int, list[int]]:
     """The sizes of the domains: of the sensitive attribute, and of the others."""
-    return attributes[engine.sensitive].size, [attributes[q].size for q in engine.schema.quasi]
+    return attributes[responder.sensitive].size, [
+        attributes[q].size for q in responder.schema.quasi
+    ]
 
 
 def _without(n_rows: int, gone: Counts) -> Counts:

@@ -14,8 +14,8 @@ import numpy as np
 
 from sfumato.core.arrays import Codes, Counts, Flags, Words
 from sfumato.statdb.layout.bucketization import WORD, Bucketization, in_words, inverted, shapes
-from sfumato.statdb.layout.slots import seats_of, segments_of
-from sfumato.statdb.updates.newcomers import Seating
+from sfumato.statdb.layout.slots import segments_of, slots_of
+from sfumato.statdb.updates.newcomers import Newcomers
 
 
 class Needs(NamedTuple):
@@ -26,7 +26,7 @@ class Needs(NamedTuple):
     size: Counts
 
 
-class Room(NamedTuple):
+class Capacity(NamedTuple):
     """A layout with room for newcomers; their buckets by signature, and the rows that move."""
 
     buckets: Bucketization
@@ -35,11 +35,11 @@ class Room(NamedTuple):
     moved_to: Counts
 
 
-def needs_of(buckets: Bucketization, seating: Seating) -> Needs:
+def needs_of(buckets: Bucketization, newcomers: Newcomers) -> Needs:
     """What the buckets of newcomers have to have, at least what they have already."""
-    own = np.array([buckets.find(signature) for signature in seating.signatures], np.int64)
-    cohorts, size = np.zeros(len(own), np.int64), np.array(seating.sizes, np.int64)
-    np.maximum.at(cohorts, seating.number, seating.cohort.astype(np.int64) + 1)
+    own = np.array([buckets.find(signature) for signature in newcomers.signatures], np.int64)
+    cohorts, size = np.zeros(len(own), np.int64), np.array(newcomers.sizes, np.int64)
+    np.maximum.at(cohorts, newcomers.number, newcomers.cohort.astype(np.int64) + 1)
     known = own >= 0
     cohorts[known] = np.maximum(cohorts[known], buckets.cohorts[own[known]])
     size[known] = np.maximum(size[known], buckets.size[own[known]])
@@ -47,26 +47,26 @@ def needs_of(buckets: Bucketization, seating: Seating) -> Needs:
 
 
 def make_room(
-    buckets: Bucketization, everybody: Words, seating: Seating, cohort: int | None
-) -> Room | None:
+    buckets: Bucketization, everybody: Words, newcomers: Newcomers, cohort: int | None
+) -> Capacity | None:
     """The layout with room for all newcomers; None if everything has to be laid out anew."""
-    needs = needs_of(buckets, seating)
+    needs = needs_of(buckets, newcomers)
     fits = _fits(buckets, needs)
     wider = _widened(buckets, Needs(*(part[fits] for part in needs)))
     late = np.flatnonzero(~fits)
     if not len(late):
         none = np.zeros(0, np.int64)
-        return Room(wider, needs.own, none, none)
-    tail = _at_end(wider, [len(seating.signatures[i]) for i in late], needs, late, cohort)
+        return Capacity(wider, needs.own, none, none)
+    tail = _at_end(wider, [len(newcomers.signatures[i]) for i in late], needs, late, cohort)
     if tail is None:
         return None
-    values = np.concatenate([seating.signatures[i] for i in late]).astype(np.int32)
+    values = np.concatenate([newcomers.signatures[i] for i in late]).astype(np.int32)
     leaving = needs.own[late][needs.own[late] >= 0]
     new = _appended(_without(wider, leaving), values, tail)
     number = np.cumsum(~np.isin(np.arange(wider.n_buckets), leaving)) - 1
     bucket = np.where(fits, number[needs.own], -1)
     bucket[late] = new.n_buckets - len(late) + np.arange(len(late))
-    return Room(new, bucket, *_moves(wider, new, everybody, needs.own[late], bucket[late]))
+    return Capacity(new, bucket, *_moves(wider, new, everybody, needs.own[late], bucket[late]))
 
 
 def lines_of(buckets: Bucketization, bucket: Counts, values: Codes) -> Counts:
@@ -158,7 +158,7 @@ def _moves(
         if b < 0:
             continue
         places = _occupied(everybody, old, b)
-        _, line, cohort, slot = seats_of(old, places)
+        _, line, cohort, slot = slots_of(old, places)
         places_from.append(places)
         places_to.append(segments_of(new, np.full(len(places), to), line, cohort) + slot)
     return np.concatenate(places_from), np.concatenate(places_to)

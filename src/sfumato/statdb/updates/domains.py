@@ -12,17 +12,17 @@ import pyarrow.compute as pc
 from sfumato.core.arrays import Ints
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import Microdata
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 from sfumato.statdb.store.domains import is_declared
 from sfumato.statdb.updates.rows import require_known
 
 
-def grown_domains(engine: Engine, rows: Microdata) -> dict[str, Attribute]:
+def grown_domains(responder: Responder, rows: Microdata) -> dict[str, Attribute]:
     """The domains with the values that they lack, or why rows cannot come.
 
     One that was declared cannot grow, that of the sensitive attribute must not.
     """
-    return {name: _widened(engine, engine.attributes[name], rows) for name in rows.codes}
+    return {name: _widened(responder, responder.attributes[name], rows) for name in rows.codes}
 
 
 def recoded(old: Attribute, new: Attribute, codes: Ints) -> Ints:
@@ -47,14 +47,14 @@ def _narrow(attribute: Attribute) -> np.dtype[Any]:
     return np.min_scalar_type(-attribute.size - 1)
 
 
-def _widened(engine: Engine, own: Attribute, rows: Microdata) -> Attribute:
+def _widened(responder: Responder, own: Attribute, rows: Microdata) -> Attribute:
     theirs = rows.attributes[own.name]
-    if own.name == engine.sensitive:
+    if own.name == responder.sensitive:
         require_known(own, theirs, rows.codes[own.name])
         return own
     if pc.index_in(theirs.values, own.values).null_count == 0:
         return own if own.has_missing or not theirs.has_missing else replace(own, has_missing=True)
     both = pa.chunked_array([own.values, theirs.values])
-    order = own.values.to_pylist() if is_declared(engine.schema, own.name) else None
+    order = own.values.to_pylist() if is_declared(responder.schema, own.name) else None
     wider, _ = encode(own.name, both, kind=own.kind, order=order)
     return replace(own, values=wider.values, has_missing=own.has_missing or theirs.has_missing)

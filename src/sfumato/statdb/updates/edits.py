@@ -24,14 +24,14 @@ from sfumato.statdb.layout.slots import segments_of
 from sfumato.statdb.store.files import Patch
 from sfumato.statdb.updates.capacity import lines_of, make_room
 from sfumato.statdb.updates.kernel import cohort_groups, fill_segments
-from sfumato.statdb.updates.newcomers import Seating
+from sfumato.statdb.updates.newcomers import Newcomers
 from sfumato.statdb.updates.rebuild import is_sparse, relaid
 
 
 class Arrivals(NamedTuple):
-    """Rows that come: their seats, their sensitive codes, and the others by attribute."""
+    """Rows that come: their slots, their sensitive codes, and the others by attribute."""
 
-    seating: Seating
+    newcomers: Newcomers
     values: Codes
     codes: Mapping[str, Ints]
 
@@ -84,13 +84,13 @@ def edited(
     """The edits that take rows away and bring others; None if all have to be laid out anew."""
     everybody = base.everybody.copy()
     unmark(everybody, gone)
-    room = make_room(base.buckets, everybody, came.seating, cohort)
+    room = make_room(base.buckets, everybody, came.newcomers, cohort)
     if room is None or is_sparse(room.buckets, everybody, cohort):
         return None
     unmark(everybody, room.moved_from)
     mark(everybody, room.moved_to)
-    bucket = room.bucket[came.seating.number]
-    places = _seated(room.buckets, everybody, bucket, came.seating.cohort, came.values)
+    bucket = room.bucket[came.newcomers.number]
+    places = _placed(room.buckets, everybody, bucket, came.newcomers.cohort, came.values)
     left = np.append(gone, room.moved_from)
     taken = np.append(room.moved_to, places)
     words = np.unique(np.append(left, taken) // WORD)
@@ -119,9 +119,9 @@ def laid_out_anew(
     """The same with all rows at other places."""
     everybody = base.everybody.copy()
     unmark(everybody, gone)
-    new = relaid(base.buckets, everybody, came.seating, cohort)
+    new = relaid(base.buckets, everybody, came.newcomers, cohort)
     everybody = places_marked(new.rows)
-    places = _seated(new.buckets, everybody, new.bucket, new.cohort, came.values)
+    places = _placed(new.buckets, everybody, new.bucket, new.cohort, came.values)
     codes = {}
     for (name, column), theirs in zip(base.codes.items(), came.codes.values(), strict=True):
         codes[name] = np.where(new.rows < 0, column.dtype.type(0), column[new.rows])
@@ -145,7 +145,7 @@ def _bits(places: Counts) -> Words:
     return np.uint64(1) << (places % WORD).astype(np.uint64)
 
 
-def _seated(
+def _placed(
     buckets: Bucketization, everybody: Words, bucket: Counts, cohort: Counts | Codes, values: Codes
 ) -> Counts:
     """A free place for everybody who comes, in the segment of bucket, value and cohort."""

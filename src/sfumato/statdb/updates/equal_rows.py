@@ -20,8 +20,8 @@ from sfumato.core.arrays import Codes, Counts, Flags, Ints
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError
-from sfumato.statdb.engine import Engine
-from sfumato.statdb.layout.slots import seats_of
+from sfumato.statdb.layout.slots import slots_of
+from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates.domains import codes_in
 
 
@@ -34,15 +34,15 @@ class Moves(NamedTuple):
 
 
 def moves(
-    engine: Engine,
+    responder: Responder,
     waiting: Microdata,
     inserted: Microdata,
     deleted: Microdata,
     randomness: Randomness,
 ) -> Moves:
     """What a change does, which equal row goes being random; or why it cannot be done."""
-    places = candidates(engine, deleted)
-    numbers = _numbered((engine.rows_at(places), waiting, inserted, deleted))
+    places = candidates(responder, deleted)
+    numbers = _numbered((responder.rows_at(places), waiting, inserted, deleted))
     size = max(int(one.max(initial=-1)) for one in numbers) + 1
     here, waits, comes, goes = (np.bincount(one, minlength=size) for one in numbers)
     lacking = int(np.maximum(goes - here - waits, 0).sum())
@@ -56,20 +56,20 @@ def moves(
     return Moves(places[rows], *others)
 
 
-def candidates(engine: Engine, deleted: Microdata) -> Counts:
+def candidates(responder: Responder, deleted: Microdata) -> Counts:
     """The places of rows of which every value is some deleted row's: equal ones are among them."""
-    stored = engine.stored
+    stored = responder.stored
     found = stored.occupied() if deleted.n_rows else np.zeros(0, np.int64)
     for name, column in stored.codes.items():
-        found = found[_marks(engine, deleted, name)[column[found]]]
-    values = seats_of(stored.buckets, found).values(stored.buckets)
-    return found[_marks(engine, deleted, engine.sensitive)[values]]
+        found = found[_marks(responder, deleted, name)[column[found]]]
+    values = slots_of(stored.buckets, found).values(stored.buckets)
+    return found[_marks(responder, deleted, responder.sensitive)[values]]
 
 
-def _marks(engine: Engine, rows: Microdata, name: str) -> Flags:
+def _marks(responder: Responder, rows: Microdata, name: str) -> Flags:
     """Which codes of an attribute some row has."""
-    marks = np.zeros(engine.attributes[name].size, np.bool_)
-    codes = codes_in(engine.attributes[name], rows, name)
+    marks = np.zeros(responder.attributes[name].size, np.bool_)
+    codes = codes_in(responder.attributes[name], rows, name)
     marks[codes[codes >= 0]] = True
     return marks
 

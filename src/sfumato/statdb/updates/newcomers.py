@@ -1,4 +1,4 @@
-"""Seats for rows that come: among each other, or each alone among counterfeits.
+"""Slots for rows that come: among each other, or each alone among counterfeits.
 
 Nobody takes the place of somebody who left. Such a newcomer would have the leaver's value, and
 among the values of a list the more frequent one is then the likelier for both: the list was made
@@ -22,7 +22,7 @@ from sfumato.statdb.layout.signatures import Signature, plan
 from sfumato.statdb.updates.kernel import cohort_groups
 
 
-class Seating(NamedTuple):
+class Newcomers(NamedTuple):
     """Where newcomers come: their signatures, and which cohort of the bucket of that signature.
 
     ``number`` counts through ``signatures``. A cohort may be one that is not there yet; it is then
@@ -45,14 +45,14 @@ def lacking(values: Codes, m: int) -> int:
     return max(0, m * most - len(values))
 
 
-def seated_together(
+def placed_together(
     buckets: Bucketization,
     everybody: Words,
     values: Codes,
     m: int,
     cohort: int | None,
     randomness: Randomness,
-) -> Seating:
+) -> Newcomers:
     """Newcomers in groups of their own, made as a first version: every group is full.
 
     In a full group, every way to hand out its values to its rows is as likely as any other,
@@ -67,21 +67,21 @@ def seated_together(
         groups = groups_under(signature, buckets, everybody)
         joined = list(_cohorts_for(n, groups, cohort))
         sizes.append(max(more + (int(groups[k]) if k < len(groups) else 0) for k, more in joined))
-        lines += [_seats(number, k, signature, more) for k, more in joined]
-    seats = np.concatenate(lines)
-    seats = seats[randomness.permutation(len(seats))]
-    seats = seats[np.argsort(seats[:, 2], kind="stable")]
+        lines += [_slots(number, k, signature, more) for k, more in joined]
+    slots = np.concatenate(lines)
+    slots = slots[randomness.permutation(len(slots))]
+    slots = slots[np.argsort(slots[:, 2], kind="stable")]
     given = np.empty((len(values), 2), np.int32)
-    given[np.argsort(values, kind="stable")] = seats[:, :2]
-    return Seating(signatures, sizes, given[:, 0], given[:, 1])
+    given[np.argsort(values, kind="stable")] = slots[:, :2]
+    return Newcomers(signatures, sizes, given[:, 0], given[:, 1])
 
 
-def seated_alone(
+def placed_alone(
     buckets: Bucketization,
     everybody: Words,
     lists: Sequence[Signature],
     cohort: int | None,
-) -> Seating:
+) -> Newcomers:
     """Every newcomer in a group of its own with this list, and in a cohort of its own if any."""
     members: dict[Signature, list[int]] = defaultdict(list)
     for row, signature in enumerate(lists):
@@ -97,7 +97,7 @@ def seated_alone(
             following = int(np.flatnonzero(groups).max(initial=-1)) + 1
             cohorts[rows] = following + np.arange(len(rows))
             sizes.append(1)
-    return Seating(list(members), sizes, number, cohorts)
+    return Newcomers(list(members), sizes, number, cohorts)
 
 
 def groups_under(signature: Signature, buckets: Bucketization, everybody: Words) -> Counts:
@@ -108,7 +108,7 @@ def groups_under(signature: Signature, buckets: Bucketization, everybody: Words)
     return cohort_groups(everybody, buckets, np.array([b], np.int64))
 
 
-def _seats(number: int, k: int, signature: Signature, groups: int) -> Counts:
+def _slots(number: int, k: int, signature: Signature, groups: int) -> Counts:
     """Signature, cohort and value of the rows of so many groups."""
     values = np.repeat(np.array(signature, np.int64), groups)
     return np.stack([np.full_like(values, number), np.full_like(values, k), values], axis=1)

@@ -15,11 +15,11 @@ from sfumato.statdb.layout.bucketization import Bucketization, arranged, shapes
 from sfumato.statdb.layout.signatures import Signature, Signatures
 from sfumato.statdb.updates.capacity import Needs, needs_of
 from sfumato.statdb.updates.kernel import cohort_groups, moved_rows
-from sfumato.statdb.updates.newcomers import Seating
+from sfumato.statdb.updates.newcomers import Newcomers
 
 
 class Relaid(NamedTuple):
-    """A layout, the old place of the row at every place, and the seats of newcomers in it."""
+    """A layout, the old place of the row at every place, and the slots of newcomers in it."""
 
     buckets: Bucketization
     rows: Codes
@@ -50,14 +50,14 @@ def is_sparse(buckets: Bucketization, everybody: Words, cohort: int | None) -> b
 
 
 def relaid(
-    buckets: Bucketization, everybody: Words, seating: Seating, cohort: int | None
+    buckets: Bucketization, everybody: Words, newcomers: Newcomers, cohort: int | None
 ) -> Relaid:
     """Lay out the rows that are there, with room for those that come."""
-    needs = needs_of(buckets, seating)
-    cohorts = _numbered(buckets, everybody, seating, needs)
+    needs = needs_of(buckets, newcomers)
+    cohorts = _numbered(buckets, everybody, newcomers, needs)
     stay, late = np.flatnonzero(cohorts.n), np.flatnonzero(needs.own < 0)
     new, order = arranged(
-        _signatures(buckets, stay, [seating.signatures[i] for i in late]),
+        _signatures(buckets, stay, [newcomers.signatures[i] for i in late]),
         np.append(cohorts.size[stay], needs.size[late]),
         np.append(cohorts.n[stay], needs.cohorts[late]),
         cohort,
@@ -70,10 +70,12 @@ def relaid(
     rows = moved_rows(buckets, everybody, bucket_of, before, new)
     bucket = bucket_of[needs.own] if len(needs.own) else needs.own
     bucket[late] = found[len(stay) :]
-    return Relaid(new, rows, bucket[seating.number], _cohorts_of(seating, needs, cohorts))
+    return Relaid(new, rows, bucket[newcomers.number], _cohorts_of(newcomers, needs, cohorts))
 
 
-def _numbered(buckets: Bucketization, everybody: Words, seating: Seating, needs: Needs) -> _Cohorts:
+def _numbered(
+    buckets: Bucketization, everybody: Words, newcomers: Newcomers, needs: Needs
+) -> _Cohorts:
     """Number the cohorts that have rows, or will have some, without gaps."""
     known, n = needs.own >= 0, buckets.cohorts.copy()
     np.maximum.at(n, needs.own[known], needs.cohorts[known])
@@ -81,19 +83,19 @@ def _numbered(buckets: Bucketization, everybody: Words, seating: Seating, needs:
     groups = np.zeros(starts[-1], np.int64)
     groups[_places(starts, buckets.cohorts)] = _groups(buckets, everybody)
     size = np.maximum.reduceat(groups, starts[:-1])
-    np.maximum.at(size, needs.own[known], np.array(seating.sizes, np.int64)[known])
-    own = needs.own[seating.number]
-    groups[(starts[own] + seating.cohort)[own >= 0]] += 1
+    np.maximum.at(size, needs.own[known], np.array(newcomers.sizes, np.int64)[known])
+    own = needs.own[newcomers.number]
+    groups[(starts[own] + newcomers.cohort)[own >= 0]] += 1
     ranks = np.append(0, np.cumsum(groups > 0))
     first = ranks[starts]
     number = np.where(groups > 0, ranks[:-1] - np.repeat(first[:-1], n), -1)
     return _Cohorts(starts, number, np.diff(first), size)
 
 
-def _cohorts_of(seating: Seating, needs: Needs, cohorts: _Cohorts) -> Counts:
+def _cohorts_of(newcomers: Newcomers, needs: Needs, cohorts: _Cohorts) -> Counts:
     """The new numbers of newcomers' cohorts; under a new signature they are as they were."""
-    found = seating.cohort.astype(np.int64)
-    own = needs.own[seating.number]
+    found = newcomers.cohort.astype(np.int64)
+    own = needs.own[newcomers.number]
     known = own >= 0
     found[known] = cohorts.number[cohorts.starts[own[known]] + found[known]]
     return found

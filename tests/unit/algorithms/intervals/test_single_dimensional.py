@@ -80,6 +80,7 @@ def tiny_tables(draw: st.DrawFn) -> Microdata:
 
 
 class TestOptimal:
+    @pytest.mark.slow
     @settings(deadline=None, max_examples=60)
     @given(table=tiny_tables(), k=st.integers(2, 6))
     def test_no_grid_is_cheaper_under_k_anonymity(self, table: Microdata, k: int) -> None:
@@ -88,6 +89,7 @@ class TestOptimal:
         assert found.optimal
         assert found.cost == cheapest(table, model)
 
+    @pytest.mark.slow
     @settings(deadline=None, max_examples=60)
     @given(table=tiny_tables(), model=st.sampled_from(SETTINGS))
     def test_nor_under_any_other_model(self, table: Microdata, model: BuiltIn) -> None:
@@ -99,6 +101,7 @@ class TestOptimal:
         assert found.optimal
         assert found.cost == cheapest(table, model)
 
+    @pytest.mark.slow
     @settings(deadline=None, max_examples=40)
     @given(table=tiny_tables(), model=st.sampled_from(SETTINGS))
     def test_a_model_in_python_gives_the_same_grid(self, table: Microdata, model: BuiltIn) -> None:
@@ -109,6 +112,7 @@ class TestOptimal:
         finest = int((all_grids(table)[-1].sizes ** 2).sum())
         assert found.bound == finest
 
+    @pytest.mark.slow
     @settings(deadline=None, max_examples=60)
     @given(table=tables(max_rows=20), k=st.integers(2, 4))
     def test_any_sort_of_column_makes_a_grid(self, table: Microdata, k: int) -> None:
@@ -121,6 +125,7 @@ class TestOptimal:
         for side in found.boxes:
             assert side.covers(table.codes[side.attribute.name], found.groups).all()
 
+    @pytest.mark.slow
     def test_the_two_attributes_of_the_paper_are_solved(self) -> None:
         """A thousand skewed rows, fifty values: the search, not luck, must close the gap."""
         rng = np.random.default_rng(0)
@@ -273,6 +278,7 @@ class TestTimeLimit:
         patch.setattr(weighing, "weigh_intervals", weigh)
         return read, worked
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("model", MODELS, ids=str)
     def test_no_phase_weighs_anything_after_it(
         self, model: Any, monkeypatch: pytest.MonkeyPatch
@@ -308,6 +314,7 @@ class TestTimeLimit:
         assert costs == sorted(costs, reverse=True)
         assert costs[0] == self.TABLE.n_rows**2 > costs[1]  # the first look already finds cuts
 
+    @pytest.mark.slow
     def test_a_long_look_is_broken_off_in_the_middle(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One attribute of many values: its only look takes several portions."""
         table = microdata({"x": np.arange(400) % 200})

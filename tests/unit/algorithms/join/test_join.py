@@ -35,6 +35,7 @@ def boxes(table: sf.Microdata, partition: Partition) -> Boxes:
     )
 
 
+@pytest.mark.slow
 @given(joined_tables(), st.integers(2, 5))
 def test_a_point_falls_into_a_box_that_covers_it(joined: Joined, n_groups: int) -> None:
     table = joined.microdata
@@ -73,6 +74,7 @@ def found_by(
     return method(algorithm, trim=trim).partition(joined, k, (), Randomness(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
 @given(joined=joined_tables(), k=st.integers(2, 6), trim=st.booleans())
@@ -100,6 +102,7 @@ def test_every_group_is_k_join_anonymous(
     assert (found.inside >= 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=repr)
 @given(joined=joined_tables(), k=st.integers(2, 6), trim=st.booleans())
 def test_refinement_stays_inside_the_first_round(
@@ -121,6 +124,7 @@ def test_refinement_stays_inside_the_first_round(
     assert np.array_equal(found.sensitive[inside], found.first.groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @given(joined=joined_tables(), k=st.integers(2, 4))
 def test_trimming_never_widens_a_box_and_stops_for_a_reason(

@@ -57,6 +57,7 @@ def tables_with_trees(draw: st.DrawFn) -> Microdata:
     return microdata(columns, sensitive=["e"], taxonomies=trees)
 
 
+@pytest.mark.slow
 @given(tables(max_rows=25) | tables_with_trees(), st.integers(2, 4), st.booleans())
 @settings(max_examples=80, deadline=None)
 def test_the_kernel_and_numpy_make_the_same_cuts(table: Microdata, k: int, diverse: bool) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def assert_ranked(codes: list[int], weights: list[int], is_set: bool) -> None:
     assert {code: int(workspace.amounts[code]) for code in amounts} == dict(amounts)
 
 
+@pytest.mark.slow
 @given(segments(top=15), st.booleans())
 def test_values_are_ranked_in_a_small_domain(
     drawn: tuple[list[int], list[int]], is_set: bool

@@ -159,6 +159,7 @@ def test_relaxed_cuts_go_on_where_no_query_asks() -> None:
     assert rows_in_doubt(table, found, Query({"age": between(33, 47)})) == 0
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_cell_holds_codes_that_no_query_tells_apart(data: st.DataObject) -> None:
     table = data.draw(tables(max_rows=20))

@@ -44,6 +44,7 @@ def test_ordered_values_stand_in_blocks_and_unordered_ones_alone_or_together() -
     assert ladder(numbers[0]).penalties[1][0] == pytest.approx(3 / 19)
 
 
+@pytest.mark.slow
 @given(tables(max_rows=25), st.integers(2, 4), st.integers(0, 3))
 @settings(max_examples=80, deadline=None)
 def test_the_kernel_and_numpy_settle_the_same_rows(table: Microdata, k: int, seed: int) -> None:

@@ -123,6 +123,7 @@ def test_steps_of_a_cut() -> None:
     assert len(steps(SIBLING, root, everybody)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [SUBTREE, SIBLING], ids=["subtree", "sibling"])
 def test_what_a_step_wins_is_what_its_recoding_saves(scheme: Scheme) -> None:
     attribute = jobs(["cook", None]).attributes["job"]

@@ -139,6 +139,7 @@ def exact_tables(draw: st.DrawFn) -> Microdata:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(exact_tables(), st.integers(1, 5), st.integers(1, 4), SEEDS)
 def test_splits_are_those_of_the_plain_twin(
@@ -151,6 +152,7 @@ def test_splits_are_those_of_the_plain_twin(
     assert found == Plain(table).leaves(order, least, rounds)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(tables(max_rows=40), st.integers(1, 4), SEEDS, st.data())
 def test_the_neighbour_is_the_cheapest_of_all_however_groups_change(
@@ -249,6 +251,7 @@ def costs_of_merging(index: Index, sets: Sets, group: int, others: Any) -> Any:
     return index.loads[group] * grown[0] + index.loads[others] * grown[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(tables(max_rows=40), st.integers(2, 5), SEEDS)
 def test_taking_costs_what_is_said_and_leaves_both_enough(

@@ -198,6 +198,7 @@ def test_position_does_not_tell_the_input_order(source: Path, tmp_path: Path) ->
     assert abs(np.mean(correlations)) < 4.5 / np.sqrt(5 * 3003)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory_limit", [TINY, 2**30], ids=["many blocks", "one block"])
 def test_numbers_of_groups_do_not_tell_when_they_were_made(
     source: Path, tmp_path: Path, memory_limit: int
@@ -213,6 +214,7 @@ def test_numbers_of_groups_do_not_tell_when_they_were_made(
     assert abs(np.mean(means) - 0.5) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ["same place", "same place from the end"])
 def test_aligning_the_tables_by_position_is_guessing(
     source: Path, tmp_path: Path, attack: str
@@ -402,6 +404,7 @@ write_divided(
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_cleared_up_by_the_next(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with subprocess.Popen(

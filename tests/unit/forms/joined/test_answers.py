@@ -189,6 +189,7 @@ def test_direct_is_refused_with_what_would_work(tmp_path: Path, file_format: Fil
         made.count("age < 30")
 
 
+@pytest.mark.slow
 def test_evaluate_compares_with_the_microdata(tmp_path: Path) -> None:
     table, people = world()
     made = sf.publish_join(table, people, sf.Refinement(sf.Mondrian()), sf.KJoinAnonymity(5))

@@ -167,6 +167,7 @@ def by_chance(group_of_line: Counts, truth: Counts, rounds: int = 60) -> Floats:
     return np.array([success(group_of_line, order, truth) for order in orders])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_no_order_in_the_files_tells_where_the_microdata_is(order: Order, tmp_path: Path) -> None:
     rates, chances = [], []
@@ -196,6 +197,7 @@ def test_the_same_attack_breaks_naive_publications() -> None:
     assert success(lines, -ages[lines], truth) > chance.mean() + 4 * chance.std()
 
 
+@pytest.mark.slow
 def test_numbers_of_groups_are_chance() -> None:
     # the algorithm's own numbers follow the cuts; published ones must not
     def slant(made: sf.JoinRelease, numbers: Counts) -> float:

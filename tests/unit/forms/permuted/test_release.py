@@ -104,6 +104,7 @@ def test_the_same_attack_breaks_a_naive_publication() -> None:
     assert paired(naive) == 1
 
 
+@pytest.mark.slow
 def test_every_place_of_a_group_is_as_likely() -> None:
     """Chi-square over the places at which the value of a group's first row ends up."""
     small = microdata({"age": range(4), "s": list("abcd")}, sensitive=["s"])

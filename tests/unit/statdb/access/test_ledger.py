@@ -1,4 +1,4 @@
-"""The log: on disk when it says so, chained, appended to by one, and never half-written."""
+"""The ledger: on disk when it says so, chained, appended to by one, and never half-written."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_chain_can_be_computed_by_anybody(ledger: Ledger) -> None:
     assert ledger.verify().records == 2
 
 
-def test_an_empty_log(ledger: Ledger) -> None:
+def test_an_empty_ledger(ledger: Ledger) -> None:
     assert ledger.append([]) == []
     assert len(ledger) == 0
     assert ledger.head() == (0, ledger.genesis)
@@ -107,7 +107,7 @@ def test_an_empty_log(ledger: Ledger) -> None:
     assert ledger.verify().ok
 
 
-def test_every_log_begins_otherwise(tmp_path: Path) -> None:
+def test_every_ledger_begins_otherwise(tmp_path: Path) -> None:
     beginnings = set()
     for name in "ab":
         (tmp_path / name).mkdir(0o700)
@@ -155,7 +155,7 @@ def test_a_folder_that_others_can_open_is_refused(folder: Path) -> None:
         Ledger.open(folder)
 
 
-def test_what_is_no_database_has_no_log(tmp_path: Path) -> None:
+def test_what_is_no_database_has_no_ledger(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path, tmp_path / "nothing", tmp_path / "file"):
         with pytest.raises(StoreError):
@@ -197,7 +197,7 @@ def test_threads_take_turns(ledger: Ledger) -> None:
     assert ledger.verify().ok
 
 
-def test_a_log_that_nobody_made_cannot_be_read(folder: Path) -> None:
+def test_a_ledger_that_nobody_made_cannot_be_read(folder: Path) -> None:
     with pytest.raises(StoreError, match="has no log"):
         Ledger.open(folder, read_only=True)
     (folder / FILE).touch(0o600)  # killed before it was made
@@ -207,7 +207,7 @@ def test_a_log_that_nobody_made_cannot_be_read(folder: Path) -> None:
         assert opened.append([entry()])
 
 
-def test_a_closed_log(ledger: Ledger) -> None:
+def test_a_closed_ledger(ledger: Ledger) -> None:
     ledger.close()
     ledger.close()
     with pytest.raises(LedgerError):
@@ -283,7 +283,7 @@ def test_records_of_another_place_do_not_fit(folder: Path) -> None:
         assert "record 2 does not follow record 1" in opened.verify().problem
 
 
-def test_a_damaged_file_is_no_log(folder: Path) -> None:
+def test_a_damaged_file_is_no_ledger(folder: Path) -> None:
     Ledger.open(folder).close()
     (folder / FILE).write_bytes(b"what is this " * 1_000)
     for read_only in (False, True):
@@ -354,7 +354,7 @@ def test_a_full_disk_leaves_nothing_half_written(ledger: Ledger) -> None:
     assert ledger.verify().ok
 
 
-def test_a_full_disk_makes_no_log(folder: Path) -> None:
+def test_a_full_disk_makes_no_ledger(folder: Path) -> None:
     with full_disk(100), pytest.raises(LedgerError, match="cannot log"):
         Ledger.open(folder)
     with Ledger.open(folder) as opened:
@@ -387,7 +387,7 @@ def as_anybody(*paths: Path) -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_a_log_on_a_disk_that_cannot_be_written_to_can_be_read() -> None:
+def test_a_ledger_on_a_disk_that_cannot_be_written_to_can_be_read() -> None:
     # not tmp_path: the folders above that are closed to others
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -405,7 +405,7 @@ def test_a_log_on_a_disk_that_cannot_be_written_to_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("ending", ["", "-wal"])
-def test_a_log_that_is_removed_while_open_takes_no_more(
+def test_a_ledger_that_is_removed_while_open_takes_no_more(
     folder: Path, ledger: Ledger, ending: str
 ) -> None:
     ledger.append([entry()])
@@ -424,6 +424,7 @@ def _write_for_ever(folder: str, told: Any) -> None:
             told.value = number  # acknowledged
 
 
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing_that_it_acknowledged(folder: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])

@@ -1,4 +1,4 @@
-"""The checker finds what is wrong with a log, and nothing where nothing is."""
+"""The checker finds what is wrong with a ledger, and nothing where nothing is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sfumato.statdb.access.version_checks import (
     version_flaw,
 )
 from sfumato.statdb.count.asking import conditions_of
-from sfumato.statdb.engine import Engine
+from sfumato.statdb.responder import Responder
 from tests.support.seeds import long_seed
 
 SCHEMA = sf.Schema(quasi=["age", "sex", "since"], sensitive="grade")
@@ -106,7 +106,7 @@ def entry(db: sf.StatDB, sql: str, **changes: Any) -> Entry:
     return replace(made, **changes)
 
 
-def log(db: sf.StatDB, *entries: Entry) -> None:
+def record(db: sf.StatDB, *entries: Entry) -> None:
     with Ledger.open(db.path) as ledger:
         ledger.append(entries)
 
@@ -116,9 +116,9 @@ def broken(check: Check) -> str:
     return "; ".join(one.detail for one in check.statements if not one.kept)
 
 
-def test_a_good_log(db: sf.StatDB) -> None:
-    log(db, *(entry(db, question) for question in (*QUESTIONS, WIDE, QUESTIONS[1])))
-    log(
+def test_a_good_ledger(db: sf.StatDB) -> None:
+    record(db, *(entry(db, question) for question in (*QUESTIONS, WIDE, QUESTIONS[1])))
+    record(
         db,
         Entry("r", "-", "-", "denied", "?", None, "unauthorized", 1),
         Entry("r", "local", "analyst", "refusal", "SELECT *", None, "query_refused", 1),
@@ -137,28 +137,28 @@ def test_a_good_log(db: sf.StatDB) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the schema does not declare")
-def test_a_good_log_of_boxes(tmp_path: Path) -> None:
+def test_a_good_ledger_of_boxes(tmp_path: Path) -> None:
     path = tmp_path / "boxes.statdb"
     db = sf.StatDB.create(path, microdata(), m=3, cohort=4, framework="generalization")
-    log(db, *(entry(db, question) for question in QUESTIONS))
+    record(db, *(entry(db, question) for question in QUESTIONS))
     check = check_log(db.path)
     assert check.ok, list(check.lines())
     db.apply(deleted=microdata().take(np.arange(30)))
     db = sf.StatDB.open(path)
     assert db.counterfeits
-    log(db, *(entry(db, question) for question in QUESTIONS))
+    record(db, *(entry(db, question) for question in QUESTIONS))
     check = check_log(db.path)
     assert check.ok, list(check.lines())
 
 
-def test_a_log_in_use(db: sf.StatDB) -> None:
+def test_a_ledger_in_use(db: sf.StatDB) -> None:
     with Ledger.open(db.path) as ledger:
         ledger.append([entry(db, question) for question in QUESTIONS])
         assert check_log(db.path).ok
         ledger.append([entry(db, QUESTIONS[0])])
 
 
-def test_a_database_without_a_log(db: sf.StatDB) -> None:
+def test_a_database_without_a_ledger(db: sf.StatDB) -> None:
     with pytest.raises(StoreError, match="has no log"):
         check_log(db.path)
     Ledger.open(db.path).close()
@@ -176,18 +176,18 @@ def test_a_database_without_a_log(db: sf.StatDB) -> None:
     ],
 )
 def test_the_question_as_it_was_asked(db: sf.StatDB, question: str) -> None:
-    log(db, entry(db, QUESTIONS[1], question=question))
+    record(db, entry(db, QUESTIONS[1], question=question))
     check = check_log(db.path)
     assert check.ok, list(check.lines())
 
 
 def test_a_canonical_form_that_is_another_question(db: sf.StatDB) -> None:
-    log(db, entry(db, QUESTIONS[1], question="SELECT COUNT(*) FROM t"))
+    record(db, entry(db, QUESTIONS[1], question="SELECT COUNT(*) FROM t"))
     assert "record 1 has another answer than the store's" in broken(check_log(db.path))
 
 
 def test_questions_that_cannot_be_read_again_are_counted(db: sf.StatDB) -> None:
-    log(db, entry(db, QUESTIONS[0], question="?", canonical="!"))
+    record(db, entry(db, QUESTIONS[0], question="?", canonical="!"))
     check = check_log(db.path)
     assert check.ok
     assert any(note.startswith("1 questions could not be read again") for note in check.notes)
@@ -196,7 +196,7 @@ def test_questions_that_cannot_be_read_again_are_counted(db: sf.StatDB) -> None:
 def test_a_changed_answer(db: sf.StatDB) -> None:
     told = json.loads(answer_text(db.query(QUESTIONS[4])))
     told[2]["answers"]["count"]["hi"] += 1
-    log(db, entry(db, QUESTIONS[4], answer=json.dumps(told)))
+    record(db, entry(db, QUESTIONS[4], answer=json.dumps(told)))
     check = check_log(db.path)
     assert "record 1 has another answer than the store's" in broken(check)
     with pytest.raises(PromiseBroken, match="record 1"):
@@ -208,30 +208,30 @@ def test_a_changed_answer(db: sf.StatDB) -> None:
     [None, "", "[", "7", '"x"', "[7]", '[{"key": {}}]', '{"a": 1}', "[" * 10**5, "null"],
 )
 def test_an_answer_that_is_none(db: sf.StatDB, answer: str | None) -> None:
-    log(db, entry(db, QUESTIONS[0], answer=answer))
+    record(db, entry(db, QUESTIONS[0], answer=answer))
     assert "record 1 has" in broken(check_log(db.path))
 
 
 def test_two_answers_to_one_question(db: sf.StatDB) -> None:
     first, second = QUESTIONS[0], QUESTIONS[1]
-    log(db, entry(db, first, generation=0), entry(db, first), entry(db, first))
+    record(db, entry(db, first, generation=0), entry(db, first), entry(db, first))
     assert check_log(db.path).ok
-    log(db, entry(db, second, generation=0, canonical=first))
+    record(db, entry(db, second, generation=0, canonical=first))
     found = broken(check_log(db.path))
     assert found == "records 1 and 4 answer one question otherwise"
 
 
-def test_a_log_of_a_later_state(db: sf.StatDB) -> None:
-    log(db, entry(db, QUESTIONS[0], generation=2))
+def test_a_ledger_of_a_later_state(db: sf.StatDB) -> None:
+    record(db, entry(db, QUESTIONS[0], generation=2))
     assert "record 1 is of state 2" in broken(check_log(db.path))
 
 
 def test_states_that_are_gone_are_named(db: sf.StatDB) -> None:
-    log(db, *(entry(db, question) for question in QUESTIONS))
+    record(db, *(entry(db, question) for question in QUESTIONS))
     db.apply(deleted=microdata().take(np.arange(30)))
     now = sf.StatDB.open(db.path)
     assert now.counterfeits
-    log(now, *(entry(now, question) for question in QUESTIONS))
+    record(now, *(entry(now, question) for question in QUESTIONS))
     check = check_log(db.path)
     assert check.ok, list(check.lines())
     said = "not checked against the store: 9 answers of earlier generations"
@@ -242,7 +242,7 @@ def test_states_that_are_gone_are_named(db: sf.StatDB) -> None:
 
 
 def test_many_problems_are_cut_short(db: sf.StatDB) -> None:
-    log(db, *[entry(db, QUESTIONS[0], generation=9)] * 30)
+    record(db, *[entry(db, QUESTIONS[0], generation=9)] * 30)
     assert "and 25 more" in broken(check_log(db.path))
 
 
@@ -273,13 +273,13 @@ def tampered(db: sf.StatDB, *statements: str) -> None:
     ],
 )
 def test_tampering_is_found(db: sf.StatDB, statements: list[str], problem: str) -> None:
-    log(db, *(entry(db, question) for question in QUESTIONS))
+    record(db, *(entry(db, question) for question in QUESTIONS))
     tampered(db, *statements)
     assert problem in broken(check_log(db.path))
 
 
 def test_what_is_cut_off_is_found_by_a_noted_head_only(db: sf.StatDB) -> None:
-    log(db, *(entry(db, question) for question in QUESTIONS))
+    record(db, *(entry(db, question) for question in QUESTIONS))
     with Ledger.open(db.path, read_only=True) as ledger:
         heads = [ledger.genesis, *(record.digest for record in ledger.records())]
     for head in heads:
@@ -290,9 +290,9 @@ def test_what_is_cut_off_is_found_by_a_noted_head_only(db: sf.StatDB) -> None:
     assert "cut off, or all made anew" in broken(check_log(db.path, head=heads[8]))
 
 
-def test_a_log_that_was_made_anew_is_found_by_a_noted_head_only(db: sf.StatDB) -> None:
+def test_a_ledger_that_was_made_anew_is_found_by_a_noted_head_only(db: sf.StatDB) -> None:
     entries = [entry(db, question) for question in QUESTIONS]
-    log(db, *entries)
+    record(db, *entries)
     with Ledger.open(db.path, read_only=True) as ledger:
         head = ledger.head()
         forged = chained(
@@ -339,23 +339,23 @@ def short(version: Partition) -> Partition:
 def test_a_version_that_breaks_the_promise(
     db: sf.StatDB, monkeypatch: pytest.MonkeyPatch, harm: Any
 ) -> None:
-    log(db, *(entry(db, question) for question in QUESTIONS[:3]))
-    version = Engine.version
-    monkeypatch.setattr(Engine, "version", lambda self, where="": harm(version(self, where)))
+    record(db, *(entry(db, question) for question in QUESTIONS[:3]))
+    version = Responder.version
+    monkeypatch.setattr(Responder, "version", lambda self, where="": harm(version(self, where)))
     assert "version" in broken(check_log(db.path))
 
 
 def test_a_version_that_is_not_the_one_that_answered(
     db: sf.StatDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log(db, *(entry(db, question) for question in QUESTIONS[:3]))
+    record(db, *(entry(db, question) for question in QUESTIONS[:3]))
     first = db.version("age > 70")
-    monkeypatch.setattr(Engine, "version", lambda *_: first)
+    monkeypatch.setattr(Responder, "version", lambda *_: first)
     assert "an answer is not what its version shows" in broken(check_log(db.path))
 
 
 def test_a_store_with_short_signatures(db: sf.StatDB) -> None:
-    more = replace(db, engine=replace(db.engine, m=6))
+    more = replace(db, responder=replace(db.responder, m=6))
     ground = Ground.of(more)
     assert "fewer than 6 values" in version_flaw(ground, more.version("age > 50"))
 
@@ -371,6 +371,7 @@ def test_an_answer_without_the_truth(db: sf.StatDB) -> None:
     assert count_flaw(elsewhere, query, answer.lo, answer.hi) != ""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the schema does not declare")
 @pytest.mark.parametrize("framework", ["anatomy", "generalization"])
 @pytest.mark.parametrize("cohort", [1, 4, None])
@@ -434,7 +435,7 @@ def test_wider_intervals_of_boxes_with_counterfeits_are_no_flaw(tmp_path: Path) 
         query = sf.Query({**where, "s": sf.one_of(["u", "v"])})
         answer = db.count(query)
         assert count_flaw(ground, query, answer.lo, answer.hi) == ""
-        shown = shown_interval(ground, db.version(query), conditions_of(db.engine, query))
+        shown = shown_interval(ground, db.version(query), conditions_of(db.responder, query))
         wider += (answer.lo, answer.hi) != shown[:2]
         assert count_flaw(ground, query, answer.lo + 1, answer.hi) != ""
     assert wider  # or nothing was tested

@@ -1,4 +1,4 @@
-"""SUM, AVG, MIN and MAX asked of the engine: groups, refusals, canonical form, kinds of values."""
+"""SUM, AVG, MIN and MAX: groups, refusals, canonical form, kinds of values."""
 
 from datetime import date
 from typing import Any
@@ -10,8 +10,8 @@ import pytest
 import sfumato as sf
 from sfumato.answers.value_bounds import Choices
 from sfumato.errors import QueryRefused
-from sfumato.statdb import Engine
-from sfumato.statdb.engine import Framework
+from sfumato.statdb import Responder
+from sfumato.statdb.responder import Framework
 from tests.support.tables import microdata
 
 FRAMEWORKS = ["anatomy", "generalization"]
@@ -30,12 +30,12 @@ def table(n: int = 600, **described: Any) -> sf.Microdata:
     return microdata(columns, sensitive=["salary"], **described)
 
 
-def database(framework: Framework = "anatomy", cohort: int | None = None) -> Engine:
-    return Engine.create(table(), m=4, cohort=cohort, framework=framework, seed=1)
+def database(framework: Framework = "anatomy", cohort: int | None = None) -> Responder:
+    return Responder.create(table(), m=4, cohort=cohort, framework=framework, seed=1)
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
+def responder() -> Responder:
     return database()
 
 
@@ -54,11 +54,11 @@ def test_conditions_on_salaries_alone_are_exact(framework: Framework, condition:
 def test_intervals_contain_the_truth_in_every_layout(
     framework: Framework, cohort: int | None
 ) -> None:
-    engine, people = database(framework, cohort), table()
+    responder, people = database(framework, cohort), table()
     for low in range(10, 80, 7):
         query = f"SELECT {ALL} FROM t WHERE age BETWEEN {low} AND {low + 20} AND salary < 700"
         for one, other in zip(
-            engine.query(query).answers[0], people.query(query).answers[0], strict=True
+            responder.query(query).answers[0], people.query(query).answers[0], strict=True
         ):
             assert one.lo <= other.lo <= one.hi
             assert one.lo <= one.estimate <= one.hi
@@ -72,20 +72,20 @@ def test_lanes_and_segments_tally_the_same() -> None:
         sensitive=["salary"],
     )
     for cohort in (1, 2, 3, 8, 16, 64, None):
-        engine = Engine.create(people, m=3, cohort=cohort, seed=1)
-        found = engine.query("SELECT SUM(salary) FROM t WHERE age < 30").answer
-        lo, hi = plain_sum(engine, 30)
+        responder = Responder.create(people, m=3, cohort=cohort, seed=1)
+        found = responder.query("SELECT SUM(salary) FROM t WHERE age < 30").answer
+        lo, hi = plain_sum(responder, 30)
         assert (found.lo, found.hi) == (lo, hi)
 
 
-def plain_sum(engine: Engine, below: int) -> tuple[int, int]:
+def plain_sum(responder: Responder, below: int) -> tuple[int, int]:
     """From the betas: the q smallest and the q largest values of every group."""
-    buckets = engine.stored.buckets
+    buckets = responder.stored.buckets
     inside = np.zeros(buckets.n_places, np.bool_)
-    inside[engine.stored.occupied()] = engine.table().codes["age"] < below
+    inside[responder.stored.occupied()] = responder.table().codes["age"] < below
     lo = hi = 0
     for b in range(buckets.n_buckets):
-        values = np.array(engine.axes["salary"].line)[list(buckets.signature(b))]
+        values = np.array(responder.axes["salary"].line)[list(buckets.signature(b))]
         for k in range(int(buckets.cohorts[b])):
             places = buckets.segments(b, k)
             for q in (np.sort(~inside[places], axis=1) == 0).sum(axis=0).tolist():
@@ -104,10 +104,12 @@ def plain_sum(engine: Engine, below: int) -> tuple[int, int]:
         ("age <= 200", "salary IS NULL OR salary IS NOT NULL"),
     ],
 )
-def test_equal_meaning_gives_the_identical_answer(engine: Engine, one: str, other: str) -> None:
+def test_equal_meaning_gives_the_identical_answer(
+    responder: Responder, one: str, other: str
+) -> None:
     for condition in (one, other):
-        assert engine.query(f"SELECT {ALL} FROM t WHERE {condition}").answers == (
-            engine.query(f"SELECT {ALL} FROM t WHERE {one}").answers
+        assert responder.query(f"SELECT {ALL} FROM t WHERE {condition}").answers == (
+            responder.query(f"SELECT {ALL} FROM t WHERE {one}").answers
         )
 
 
@@ -119,16 +121,16 @@ def test_a_sum_of_ones_is_a_count() -> None:
         sensitive=["salary"],
     )
     for framework in ("anatomy", "generalization"):
-        engine = Engine.create(people, m=3, cohort=5, framework=framework, seed=1)
+        responder = Responder.create(people, m=3, cohort=5, framework=framework, seed=1)
         where = "age BETWEEN 30 AND 45 AND salary = 1"
-        count = engine.count(where)
-        found = engine.query(f"SELECT SUM(salary) FROM t WHERE {where}").answer
+        count = responder.count(where)
+        found = responder.query(f"SELECT SUM(salary) FROM t WHERE {where}").answer
         assert (found.lo, found.hi) == (count.lo, count.hi)
         assert found.estimate == pytest.approx(count.estimate)
 
 
-def test_group_by_has_empty_groups_and_types_of_the_schema(engine: Engine) -> None:
-    found = engine.query(
+def test_group_by_has_empty_groups_and_types_of_the_schema(responder: Responder) -> None:
+    found = responder.query(
         "SELECT city, SUM(salary) AS s, AVG(salary) AS a, MIN(salary) AS m FROM t "
         "WHERE age < 18 GROUP BY city"
     )
@@ -137,25 +139,25 @@ def test_group_by_has_empty_groups_and_types_of_the_schema(engine: Engine) -> No
         assert all(one.lo is None and one.nullable for one in answers)
     kinds = {name: found.table.schema.field(name).type for name in found.table.column_names}
     assert (kinds["s_lo"], kinds["a_lo"], kinds["m_lo"]) == (pa.int64(), pa.float64(), pa.int64())
-    by_salary = engine.query("SELECT SUM(salary) FROM t WHERE age < 40 GROUP BY salary")
+    by_salary = responder.query("SELECT SUM(salary) FROM t WHERE age < 40 GROUP BY salary")
     for (salary,), (one,) in zip(by_salary.keys, by_salary.answers, strict=True):
         if salary is None:
             assert one.lo is None
             continue
-        count = engine.count(f"age < 40 AND salary = {salary}")
+        count = responder.count(f"age < 40 AND salary = {salary}")
         assert {one.lo, one.hi} == {salary * count.lo, salary * count.hi}
 
 
-def test_nothing_qualifies(engine: Engine) -> None:
+def test_nothing_qualifies(responder: Responder) -> None:
     for where in ("age = 200", "salary = 12345", "salary IS NULL", "city = 'Paris'"):
-        for one in engine.query(f"SELECT {ALL} FROM t WHERE {where}").answers[0]:
+        for one in responder.query(f"SELECT {ALL} FROM t WHERE {where}").answers[0]:
             assert (one.estimate, one.lo, one.hi, one.nullable) == (None, None, None, True)
     boxes = database("generalization")
     assert boxes.query("SELECT SUM(salary) FROM t WHERE age = 200").answer.lo is None
 
 
-def test_possibly_no_row_qualifies(engine: Engine) -> None:
-    found = engine.query(f"SELECT {ALL} FROM t WHERE age = 30 AND city = 'Ulm'").answers[0]
+def test_possibly_no_row_qualifies(responder: Responder) -> None:
+    found = responder.query(f"SELECT {ALL} FROM t WHERE age = 30 AND city = 'Ulm'").answers[0]
     assert all(one.nullable for one in found)
     assert found[2].lo == found[3].lo < found[2].hi == found[3].hi
 
@@ -180,7 +182,7 @@ def test_refusals_depend_on_query_and_schema(framework: Framework, query: str, s
 def test_dates_have_a_first_and_a_last() -> None:
     days = [date(2020, 1, 1 + i % 7) for i in range(70)]
     people = microdata({"age": [i % 30 for i in range(70)], "day": days}, sensitive=["day"])
-    dated = Engine.create(people, m=3, cohort=None, seed=1)
+    dated = Responder.create(people, m=3, cohort=None, seed=1)
     found = dated.query("SELECT MIN(day), MAX(day) FROM t WHERE age < 10")
     for one in found.answers[0]:
         assert isinstance(one.lo, date)

@@ -10,7 +10,7 @@ import sfumato as sf
 from sfumato.core.arrays import Counts
 from sfumato.core.randomness import Randomness
 from sfumato.models.requirements import requirements
-from sfumato.statdb import Engine
+from sfumato.statdb import Responder
 from sfumato.statdb.baselines import UniqueMondrian, result_intervals, static_generalization
 from sfumato.statdb.count.cell_kernel import yields_of
 from sfumato.statdb.count.generalization import dealt
@@ -85,17 +85,21 @@ def people(n: int) -> sf.Microdata:
 @pytest.mark.parametrize("gone", [0, 60])
 def test_answers_are_those_of_the_version(dims: int, cohort: int | None, gone: int) -> None:
     table = people(400)
-    engine = Engine.create(table, m=3, cohort=cohort, framework="generalization", seed=1)
+    responder = Responder.create(table, m=3, cohort=cohort, framework="generalization", seed=1)
     leaving = np.random.default_rng(9).choice(400, gone, replace=False).tolist()
-    engine = without(engine, leaving)
+    responder = without(responder, leaving)
     query = sf.Query({name: sf.between(2, 8) for name in "abcde"[:dims]})
-    found, version, rows = engine.count(query), engine.version(query), rows_of(engine.table())
+    found, version, rows = (
+        responder.count(query),
+        responder.version(query),
+        rows_of(responder.table()),
+    )
     inside = partly = 0
     for g in range(version.n_groups):
         members = [rows[i] for i in np.flatnonzero(version.groups == g)]
         values = {row["disease"] for row in members}
         assert len(values) == len(members)
-        size = signature_size(engine, int(np.argmax(version.groups == g)))
+        size = signature_size(responder, int(np.argmax(version.groups == g)))
         if size == len(members) and all(2 <= row[n] <= 8 for row in members for n in query.where):
             inside += size
         elif not outside(members, dict(query.where)):
@@ -111,15 +115,15 @@ def test_answers_are_those_of_the_version(dims: int, cohort: int | None, gone: i
 
 
 def test_no_interval_ends_above_the_number_of_rows() -> None:
-    engine = Engine.create(people(400), m=3, framework="generalization", seed=1)
-    engine = without(engine, list(range(0, 400, 5)))
-    rows = engine.n_rows
+    responder = Responder.create(people(400), m=3, framework="generalization", seed=1)
+    responder = without(responder, list(range(0, 400, 5)))
+    rows = responder.n_rows
     for where in ("", "disease >= 0", "a >= 0"):  # conditions that keep everything are none
-        assert engine.count(where) == sf.Answer(float(rows), rows, rows)
-    capped = [engine.count(f"a <= {top}") for top in range(11)]
+        assert responder.count(where) == sf.Answer(float(rows), rows, rows)
+    capped = [responder.count(f"a <= {top}") for top in range(11)]
     assert capped[-1].hi == rows  # the values of groups are more: there are counterfeits
     assert all(one.hi <= rows and one.estimate == (one.lo + one.hi) / 2 for one in capped)
-    grouped = engine.query("SELECT disease, COUNT(*) FROM t GROUP BY disease")
+    grouped = responder.query("SELECT disease, COUNT(*) FROM t GROUP BY disease")
     assert all(line[0].hi <= rows for line in grouped.answers)
 
 
@@ -135,14 +139,14 @@ def test_a_static_version_and_the_database_made_from_it() -> None:
         table, requirements(sf.LDiversity(3), table.schema), Randomness(1)
     )
     for cohort in (1, None):
-        engine = Engine.create(
+        responder = Responder.create(
             table, m=3, cohort=cohort, framework="generalization", first=first, seed=1
         )
-        own = result_intervals(engine, queries)
+        own = result_intervals(responder, queries)
         assert ((still.lo <= own.lo) & (own.hi <= still.hi)).all()
 
 
-def signature_size(engine: Engine, row: int) -> int:
-    buckets = engine.stored.buckets
-    bucket = int(np.searchsorted(buckets.base, engine.stored.occupied()[row], "right")) - 1
+def signature_size(responder: Responder, row: int) -> int:
+    buckets = responder.stored.buckets
+    bucket = int(np.searchsorted(buckets.base, responder.stored.occupied()[row], "right")) - 1
     return len(buckets.signature(bucket))

@@ -20,6 +20,7 @@ CONDITIONS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.one_of(st.lists(PIECES, max_size=8), st.lists(CONDITIONS, max_size=4)), st.booleans())
 @settings(max_examples=300)
 def test_the_same_as_the_grammar(pieces: list[str], joined: bool) -> None:

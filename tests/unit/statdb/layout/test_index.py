@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.statdb import Engine
+from sfumato.statdb import Responder
 from sfumato.statdb.layout.bucketization import lay_out
 from sfumato.statdb.layout.index import choose_bases, even_bases
 from sfumato.statdb.layout.signatures import Signatures
@@ -42,7 +42,7 @@ def test_large_domains_in_small_space() -> None:
     table = wide()
     coded = sum(codes.nbytes for codes in table.codes.values())
     for cohort in (None, 8, 64):
-        stored = Engine.create(table, m=3, cohort=cohort, seed=0).stored
+        stored = Responder.create(table, m=3, cohort=cohort, seed=0).stored
         assert len(stored.index.bases) > 2
         assert stored.index.bitmaps.nbytes < 3 * coded
         assert stored.nbytes < 4 * coded
@@ -62,7 +62,7 @@ def test_conditions_on_large_domains(condition: str) -> None:
     """Without a sensitive condition the answer is exact, so it must be the truth."""
     table = wide()
     for cohort in (None, 8):
-        found = Engine.create(table, m=3, cohort=cohort, seed=0).count(condition)
+        found = Responder.create(table, m=3, cohort=cohort, seed=0).count(condition)
         assert found.lo == found.hi == table.count(condition).lo
 
 
@@ -70,7 +70,7 @@ def test_lists_of_very_many_values_are_looked_up_row_by_row() -> None:
     table = wide()
     values = table.attributes["income"].values.to_pylist()[::3]
     query = sf.Query({"income": values})
-    found = Engine.create(table, m=3, seed=0).count(query)
+    found = Responder.create(table, m=3, seed=0).count(query)
     assert found.lo == found.hi == table.count(query).lo
     assert len(values) > 500
 

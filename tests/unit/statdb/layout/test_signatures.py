@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def plain_largest(left: Counts, mixed: Counts, m: int) -> list[tuple[tuple[int, 
         found.append((tuple(chosen.tolist()), x))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(2, 6))
 @settings(max_examples=300, deadline=None)
 def test_the_heap_takes_what_sorting_would(counts: list[int], m: int) -> None:
@@ -44,6 +46,7 @@ def test_the_heap_takes_what_sorting_would(counts: list[int], m: int) -> None:
     assert left.tolist() == again.tolist()
 
 
+@pytest.mark.slow
 def test_a_million_values_that_all_differ() -> None:
     """Sorting them again for each of the 100,000 signatures would outlast the limit of a test."""
     n, m = 1_000_000, 10

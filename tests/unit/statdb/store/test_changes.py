@@ -67,7 +67,7 @@ def header(path: Path) -> dict[str, Any]:
 
 def same(one: sf.StatDB, other: sf.StatDB) -> bool:
     """Whether two databases hold the same arrays, and so have the same answers."""
-    mine, theirs = one.engine.stored.named(), other.engine.stored.named()
+    mine, theirs = one.responder.stored.named(), other.responder.stored.named()
     return mine.keys() == theirs.keys() and all(
         mine[name].dtype == theirs[name].dtype and np.array_equal(mine[name], theirs[name])
         for name in mine
@@ -87,9 +87,10 @@ def test_files_of_what_does_not_change_are_shared(db: sf.StatDB) -> None:
     assert written < 40_000
     assert header(db.path)["version"] == 3  # earlier programs would not put patches in place
     again = sf.StatDB.open(db.path)
-    assert (again.generation, again.engine.n_rows) == (2, N + 5)
+    assert (again.generation, again.responder.n_rows) == (2, N + 5)
 
 
+@pytest.mark.slow
 def test_what_is_stored_is_what_was_computed(db: sf.StatDB, tmp_path: Path) -> None:
     """Twice the same changes: once through patches, once written whole each time."""
     whole = sf.StatDB.create(tmp_path / "whole", microdata(people()), m=3, seed=bytes(range(32)))
@@ -97,7 +98,7 @@ def test_what_is_stored_is_what_was_computed(db: sf.StatDB, tmp_path: Path) -> N
     assert same(whole, other)
     random = np.random.default_rng(3)
     for step in range(6):
-        gone = whole.table().take(random.choice(whole.engine.n_rows, 5, replace=False))
+        gone = whole.table().take(random.choice(whole.responder.n_rows, 5, replace=False))
         new = people(8 * (step + 1), step)
         if step == 3:  # a domain grows
             new = new.set_column(1, "zip", pa.array([5_000 + i for i in range(len(new))]))
@@ -111,6 +112,7 @@ def test_what_is_stored_is_what_was_computed(db: sf.StatDB, tmp_path: Path) -> N
     assert header(other.path)["patch"]
 
 
+@pytest.mark.slow
 def test_patches_add_up_and_become_a_state_of_their_own(db: sf.StatDB) -> None:
     truth, states = people(), set()
     for _ in range(8):
@@ -121,7 +123,7 @@ def test_patches_add_up_and_become_a_state_of_their_own(db: sf.StatDB) -> None:
         patch = found.get("patch")
         held = (db.path / found["state"] / patch["file"]).stat().st_size if patch else 0
         assert held < 2**17  # so small a database may have 64 KiB, and the heads of arrays
-        assert sf.StatDB.open(db.path).engine.n_rows == truth.num_rows
+        assert sf.StatDB.open(db.path).responder.n_rows == truth.num_rows
         assert len(list(db.path.glob("state-*/patch-*"))) == bool(patch)
     assert 1 < len(states) < 8
 
@@ -171,7 +173,7 @@ def test_who_has_opened_a_database_keeps_it(db: sf.StatDB) -> None:
     before = [reader.count(query) for query in asked]
     db.apply(deleted=microdata(people().slice(0, 9_000)))
     assert [reader.count(query) for query in asked] == before
-    assert reader.engine.n_rows == N
+    assert reader.responder.n_rows == N
 
 
 def test_compacting_leaves_nothing_of_who_left(db: sf.StatDB) -> None:
@@ -179,7 +181,7 @@ def test_compacting_leaves_nothing_of_who_left(db: sf.StatDB) -> None:
     table = people().set_column(0, "age", pa.array([99, *people()["age"].to_pylist()[1:]]))
     path = db.path.with_name("other.statdb")
     other = sf.StatDB.create(path, microdata(table), m=3)
-    code = other.engine.attributes["age"].size - 1
+    code = other.responder.attributes["age"].size - 1
     other.apply(deleted=microdata(table.slice(0, 1)))
 
     def held() -> bool:
@@ -266,6 +268,7 @@ def limited(monkeypatch: pytest.MonkeyPatch, room: int) -> FullDisk:
     return disk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["patch", "whole", "waiting", "grown"])
 def test_a_disk_that_is_full_leaves_a_store_as_it_was(
     db: sf.StatDB, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -333,7 +336,7 @@ def test_a_header_that_was_replaced_is_not_taken_back(
     monkeypatch.undo()
     assert calls
     again = sf.StatDB.open(db.path)
-    assert (again.generation, again.engine.n_rows) == (2, N - 5)
+    assert (again.generation, again.responder.n_rows) == (2, N - 5)
 
 
 def _under_a_limit(path: str, queue: Any) -> None:
@@ -361,6 +364,7 @@ def _under_a_limit(path: str, queue: Any) -> None:
     queue.put(kinds)
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files_is_one_clear_error(db: sf.StatDB) -> None:
     """The system's own refusal, not one that a test makes up; the ledger and tokens, too."""
     before = files(db.path)
@@ -399,6 +403,7 @@ def _apply_for_ever(path: str, started: Any) -> None:
             started.set()
 
 
+@pytest.mark.slow
 def test_a_killed_change_leaves_one_database_or_the_other(db: sf.StatDB) -> None:
     """Through patches: rows stay the same number, the generation tells how many changes held."""
     context = multiprocessing.get_context("spawn")
@@ -416,7 +421,7 @@ def test_a_killed_change_leaves_one_database_or_the_other(db: sf.StatDB) -> None
         writer.join(PATIENCE)
         found = sf.StatDB.open(path)
         assert found.generation >= 3
-        assert found.engine.n_rows == N
+        assert found.responder.n_rows == N
         exact = microdata(found_rows(found))
         for query in ("age < 40", "zip > 100 AND disease = 'flu'"):
             answer = found.count(query)

@@ -152,6 +152,7 @@ def _change_for_ever(path: str, started: Any) -> None:
         number += 1
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_the_old_state_or_the_new_one(store: Path) -> None:
     context = multiprocessing.get_context("spawn")
     pauses = np.random.default_rng(1).uniform(0, 0.05, 6)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError, SchemaError
-from sfumato.statdb.engine import Engine
-from sfumato.statdb.layout.slots import count_places, seats_of
+from sfumato.statdb.layout.slots import count_places, slots_of
+from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates import Change, Update, updated
 from sfumato.statdb.updates.rows import no_rows
 
@@ -49,12 +49,12 @@ def microdata(table: pa.Table, schema: sf.Schema = SCHEMA) -> sf.Microdata:
     return sf.Microdata.from_arrow(table, schema)
 
 
-def none(engine: Engine) -> pa.Table:
-    return no_rows(engine.schema, engine.attributes)
+def none(responder: Responder) -> pa.Table:
+    return no_rows(responder.schema, responder.attributes)
 
 
 def change(
-    engine: Engine,
+    responder: Responder,
     inserted: pa.Table | None = None,
     deleted: pa.Table | None = None,
     waiting: pa.Table | None = None,
@@ -63,8 +63,8 @@ def change(
     accept: bool = False,
 ) -> Change:
     return updated(
-        engine,
-        none(engine) if waiting is None else waiting,
+        responder,
+        none(responder) if waiting is None else waiting,
         None if inserted is None or not len(inserted) else microdata(inserted),
         None if deleted is None or not len(deleted) else microdata(deleted),
         Randomness(seed),
@@ -73,40 +73,40 @@ def change(
 
 
 def changed(
-    engine: Engine, inserted: pa.Table | None, deleted: pa.Table | None, seed: int = 1
-) -> tuple[Engine, Update]:
+    responder: Responder, inserted: pa.Table | None, deleted: pa.Table | None, seed: int = 1
+) -> tuple[Responder, Update]:
     """A change for which nobody has to wait."""
-    done = change(engine, inserted, deleted, seed=seed, accept=True)
-    return done.engine, done.update
+    done = change(responder, inserted, deleted, seed=seed, accept=True)
+    return done.responder, done.update
 
 
-def homes(engine: Engine) -> dict[Any, tuple[tuple[Any, ...], int]]:
+def homes(responder: Responder) -> dict[Any, tuple[tuple[Any, ...], int]]:
     """The signature, as values, and the cohort of every person."""
-    buckets = engine.stored.buckets
-    seats = seats_of(buckets, engine.stored.occupied())
-    table = engine.table()
+    buckets = responder.stored.buckets
+    slots = slots_of(buckets, responder.stored.occupied())
+    table = responder.table()
     people = table.attributes["person"].decode(table.codes["person"]).to_pylist()
-    domain = engine.attributes["s"].values.to_pylist()
+    domain = responder.attributes["s"].values.to_pylist()
     return {
         person: (tuple(domain[code] for code in buckets.signature(b)), int(k))
-        for person, b, k in zip(people, seats.bucket, seats.cohort, strict=True)
+        for person, b, k in zip(people, slots.bucket, slots.cohort, strict=True)
     }
 
 
-def require_sound(engine: Engine, truth: pa.Table, update: Update) -> None:
+def require_sound(responder: Responder, truth: pa.Table, update: Update) -> None:
     """Every group has m values or more, each at most once, and every interval has the truth."""
     exact = microdata(truth)
-    assert engine.n_rows == update.rows == truth.num_rows
-    table = engine.table()
+    assert responder.n_rows == update.rows == truth.num_rows
+    table = responder.table()
     values = table.attributes["s"].decode(table.codes["s"]).to_pylist()
     people = table.attributes["person"].decode(table.codes["person"]).to_pylist()
-    home = homes(engine)
+    home = homes(responder)
     for query in QUERIES:
-        answer = engine.count(query)
+        answer = responder.count(query)
         assert answer.lo <= exact.count(query).estimate <= answer.hi
     lacking = 0
     for query in ("", "x <= 2"):
-        version = engine.version(query)
+        version = responder.version(query)
         lacking = 0
         for group in range(version.n_groups):
             members = np.flatnonzero(version.groups == group)
@@ -118,10 +118,11 @@ def require_sound(engine: Engine, truth: pa.Table, update: Update) -> None:
             assert len(set(held)) == len(held)
             assert set(held) <= set(signature)
             lacking += len(signature) - len(held)
-    if engine.framework == "anatomy":
+    if responder.framework == "anatomy":
         assert lacking == update.counterfeits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", ["anatomy", "generalization"])
 @pytest.mark.parametrize("cohort", [1, 3, 8, None])
 @settings(deadline=None, max_examples=25)
@@ -138,7 +139,7 @@ def test_survivors_keep_their_signatures(
     truth = rows(random, 60, 0)
     if max(Counter(truth["s"].to_pylist()).values()) > 60 // M:
         return
-    engine = Engine.create(
+    responder = Responder.create(
         microdata(truth, DECLARED), m=M, cohort=cohort, framework=framework, seed=seed
     )
     born, waiting = 60, truth.slice(0, 0)
@@ -148,19 +149,19 @@ def test_survivors_keep_their_signatures(
         gone, stay = truth.take(order[:n_out]), truth.take(order[n_out:])
         new = rows(random, n_in, born, random.choice(["abcdef", "a", "gh"]))
         born += n_in
-        before = homes(engine)
-        done = change(engine, new, gone, waiting, seed=seed, accept=accept)
-        engine, update = done.engine, done.update
+        before = homes(responder)
+        done = change(responder, new, gone, waiting, seed=seed, accept=accept)
+        responder, update = done.responder, done.update
         batch = pa.concat_tables([waiting, new])
         enters = accept or most(batch) * M <= len(batch)
         assert (update.deleted, update.inserted) == (n_out, len(batch) if enters else 0)
         assert update.waiting == len(done.waiting) == (0 if enters else len(batch))
         waiting = done.waiting
         truth = pa.concat_tables([stay, batch]) if enters else stay
-        after = homes(engine)
+        after = homes(responder)
         for person in stay["person"].to_pylist():
             assert after[person][0] == before[person][0]
-        require_sound(engine, truth, update)
+        require_sound(responder, truth, update)
 
 
 def most(table: pa.Table) -> int:
@@ -175,86 +176,91 @@ def by_value(values: str, n: int = 20) -> pa.Table:
 
 @pytest.mark.parametrize("cohort", [1, 3, 8, None])
 def test_rows_that_come_wait_until_they_can_hide_among_each_other(cohort: int | None) -> None:
-    engine = Engine.create(microdata(by_value("abc")), m=3, cohort=cohort, seed=1)
-    first = change(engine, rows(np.random.default_rng(3), 2, 100, "a"))
-    assert first.engine is engine  # nobody can notice
+    responder = Responder.create(microdata(by_value("abc")), m=3, cohort=cohort, seed=1)
+    first = change(responder, rows(np.random.default_rng(3), 2, 100, "a"))
+    assert first.responder is responder  # nobody can notice
     assert (first.update.inserted, first.update.waiting, first.update.lacking) == (0, 2, 4)
-    second = change(first.engine, rows(np.random.default_rng(3), 2, 200, "b"), None, first.waiting)
-    assert second.engine is engine
+    second = change(
+        first.responder, rows(np.random.default_rng(3), 2, 200, "b"), None, first.waiting
+    )
+    assert second.responder is responder
     assert (second.update.waiting, second.update.lacking) == (4, 2)
-    third = change(second.engine, rows(np.random.default_rng(3), 2, 300, "c"), None, second.waiting)
+    third = change(
+        second.responder, rows(np.random.default_rng(3), 2, 300, "c"), None, second.waiting
+    )
     assert third.update == Update(deleted=0, inserted=6, rows=66, counterfeits=0)
     assert not third.waiting
-    assert {home[0] for home in homes(third.engine).values()} == {("a", "b", "c")}
+    assert {home[0] for home in homes(third.responder).values()} == {("a", "b", "c")}
 
 
 def test_waiting_rows_are_in_no_answer_and_in_no_domain() -> None:
-    engine = Engine.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
+    responder = Responder.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
     new = pa.table({"person": [500], "x": [77], "s": ["a"]})
-    done = change(engine, new)
-    assert done.engine is engine
+    done = change(responder, new)
+    assert done.responder is responder
     assert done.waiting.to_pylist() == new.to_pylist()
-    accepted = change(engine, None, None, done.waiting, accept=True)
-    assert accepted.engine.attributes["x"].values.to_pylist()[-1] == 77
+    accepted = change(responder, None, None, done.waiting, accept=True)
+    assert accepted.responder.attributes["x"].values.to_pylist()[-1] == 77
     assert (accepted.update.alone, accepted.update.counterfeits) == (1, 2)
 
 
 def test_a_deleted_row_that_waits_leaves_before_anybody_saw_it() -> None:
     truth = by_value("abc")
-    engine = Engine.create(microdata(truth), m=3, cohort=8, seed=1)
+    responder = Responder.create(microdata(truth), m=3, cohort=8, seed=1)
     twin = truth.slice(0, 1)
-    held = change(engine, pa.concat_tables([twin, rows(np.random.default_rng(3), 1, 100, "b")]))
-    done = change(engine, None, twin, held.waiting)
-    assert done.engine is engine  # of two equal rows, that one which nobody was told of
+    held = change(responder, pa.concat_tables([twin, rows(np.random.default_rng(3), 1, 100, "b")]))
+    done = change(responder, None, twin, held.waiting)
+    assert done.responder is responder  # of two equal rows, that one which nobody was told of
     assert (done.update.deleted, done.update.withdrawn, done.update.waiting) == (0, 1, 1)
-    again = change(engine, None, pa.concat_tables([twin, twin]), held.waiting)
+    again = change(responder, None, pa.concat_tables([twin, twin]), held.waiting)
     assert (again.update.deleted, again.update.withdrawn, again.update.rows) == (1, 1, 59)
     with pytest.raises(DataError, match="1 of 3 rows to delete are not in the database"):
-        change(engine, None, pa.concat_tables([twin] * 3), held.waiting)
+        change(responder, None, pa.concat_tables([twin] * 3), held.waiting)
 
 
 def test_what_waits_and_returns_at_once_waits() -> None:
-    engine = Engine.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
+    responder = Responder.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
     new = rows(np.random.default_rng(3), 2, 100, "a")
-    held = change(engine, new)
-    done = change(engine, new, new, held.waiting)
+    held = change(responder, new)
+    done = change(responder, new, new, held.waiting)
     assert (done.update.withdrawn, done.update.waiting) == (0, 2)
 
 
 def test_nobody_comes_in_because_somebody_withdrew() -> None:
     """It would tell that the one who withdrew had the value that was too frequent."""
-    engine = Engine.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
+    responder = Responder.create(microdata(by_value("abc")), m=3, cohort=8, seed=1)
     new = pa.concat_tables(
         [rows(np.random.default_rng(3), 1, 100 + i, one) for i, one in enumerate("abca")]
     )
-    held = change(engine, new)
+    held = change(responder, new)
     assert held.update.waiting == 4
-    done = change(engine, None, new.slice(3, 1), held.waiting)
+    done = change(responder, None, new.slice(3, 1), held.waiting)
     assert (done.update.withdrawn, done.update.inserted, done.update.waiting) == (1, 0, 3)
     assert done.update.lacking == 0
-    assert done.engine is engine
+    assert done.responder is responder
     more = pa.concat_tables(
         [rows(np.random.default_rng(4), 1, 200 + i, one) for i, one in enumerate("abc")]
     )
-    assert change(engine, more, None, done.waiting).update.inserted == 6
+    assert change(responder, more, None, done.waiting).update.inserted == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cohort", [1, 8, None])
 def test_lists_of_newcomers_do_not_hang_on_who_left(cohort: int | None) -> None:
     """Counterfeits are drawn by places: whoever of a group leaves, later lists are drawn alike."""
     truth = by_value("abcdef")
-    engine = Engine.create(microdata(truth), m=3, cohort=cohort, seed=1)
-    homes_of = homes(engine)
+    responder = Responder.create(microdata(truth), m=3, cohort=cohort, seed=1)
+    homes_of = homes(responder)
     first = min(homes_of)
     together = [person for person, home in homes_of.items() if home == homes_of[first]]
     drawn, counted = set(), set()
     for person in together:
         leaver = truth.filter(pc.equal(truth["person"], person))
-        after, _ = changed(engine, None, leaver)
+        after, _ = changed(responder, None, leaver)
         buckets = after.stored.buckets
-        seats = seats_of(buckets, after.stored.occupied())
+        slots = slots_of(buckets, after.stored.occupied())
         drawn.add(tuple(count_places(buckets)))
-        counted.add(tuple(np.bincount(seats.values(buckets), minlength=6)))
+        counted.add(tuple(np.bincount(slots.values(buckets), minlength=6)))
     assert len(drawn) == 1
     assert len(counted) > 1  # the control: by rows, the leaver's value shows
 
@@ -263,27 +269,27 @@ def test_lists_of_newcomers_do_not_hang_on_who_left(cohort: int | None) -> None:
 def test_nobody_takes_the_place_of_somebody_who_left(cohort: int | None) -> None:
     """A newcomer of the leaver's value would make the frequent one the likelier for both."""
     truth = by_value("abc")
-    engine = Engine.create(microdata(truth), m=3, cohort=cohort, seed=1)
-    engine, update = changed(engine, None, truth.slice(0, 5))
+    responder = Responder.create(microdata(truth), m=3, cohort=cohort, seed=1)
+    responder, update = changed(responder, None, truth.slice(0, 5))
     assert update.counterfeits == 5
-    done = change(engine, rows(np.random.default_rng(3), 5, 100, "a"))
-    assert done.engine is engine
+    done = change(responder, rows(np.random.default_rng(3), 5, 100, "a"))
+    assert done.responder is responder
     batch = pa.concat_tables(
         [
             done.waiting,
             *(rows(np.random.default_rng(3), 5, 200 + i, one) for i, one in enumerate("bc")),
         ]
     )
-    assert change(engine, batch).update.counterfeits == 5
+    assert change(responder, batch).update.counterfeits == 5
 
 
 @pytest.mark.parametrize("cohort", [1, 8, None])
 def test_a_value_that_comes_alone_is_hidden_among_counterfeits(cohort: int | None) -> None:
-    engine = Engine.create(microdata(by_value("abc"), DECLARED), m=3, cohort=cohort, seed=1)
-    engine, update = changed(engine, rows(np.random.default_rng(3), 4, 100, "d"), None)
+    responder = Responder.create(microdata(by_value("abc"), DECLARED), m=3, cohort=cohort, seed=1)
+    responder, update = changed(responder, rows(np.random.default_rng(3), 4, 100, "d"), None)
     assert (update.alone, update.counterfeits) == (4, 8)
-    assert engine.count("s = 'd' AND person >= 100").lo == 0
-    newcomers = [engine.query(LIST.format(person)) for person in range(100, 104)]
+    assert responder.count("s = 'd' AND person >= 100").lo == 0
+    newcomers = [responder.query(LIST.format(person)) for person in range(100, 104)]
     for found in newcomers:
         assert sum(line[0].hi for line in found.answers) == 3
         assert dict(zip(found.keys, found.answers, strict=True))["d",][0].hi == 1
@@ -297,34 +303,34 @@ LIST = "SELECT s, COUNT(*) FROM t WHERE person = {} GROUP BY s"
 def test_answers_do_not_tell_which_value_lost_a_row(framework: Any, cohort: int | None) -> None:
     """With one signature for all, every value of it has the same answer to every question."""
     truth = by_value("abcd")
-    engine = Engine.create(microdata(truth), m=4, cohort=cohort, framework=framework, seed=1)
+    responder = Responder.create(microdata(truth), m=4, cohort=cohort, framework=framework, seed=1)
     gone = pa.concat_tables([truth.slice(3, 9), truth.slice(70, 2)])  # of values a and d
-    engine, update = changed(engine, rows(np.random.default_rng(3), 3, 100, "b"), gone)
+    responder, update = changed(responder, rows(np.random.default_rng(3), 3, 100, "b"), gone)
     assert update.counterfeits > 0
     conditions = ["", "x <= 2 AND ", "person BETWEEN 5 AND 40 AND ", "x = 1 AND person < 60 AND "]
     conditions += [f"person = {i} AND " for i in (0, 25, 79, 101)]
     for condition in conditions:
         for wanted in (("= 'a'", "= 'b'", "= 'c'", "= 'd'"), ("<> 'a'", "<> 'b'", "<> 'd'")):
-            assert len({engine.count(f"{condition}s {one}") for one in wanted}) == 1
+            assert len({responder.count(f"{condition}s {one}") for one in wanted}) == 1
 
 
 def test_the_last_row_cannot_be_deleted() -> None:
     truth = by_value("abc", 2)
-    engine = Engine.create(microdata(truth), m=3, seed=1)
+    responder = Responder.create(microdata(truth), m=3, seed=1)
     with pytest.raises(DataError, match="no row would be left"):
-        change(engine, None, truth)
-    assert change(engine, by_value("cab", 3), truth).update.rows == 9
+        change(responder, None, truth)
+    assert change(responder, by_value("cab", 3), truth).update.rows == 9
 
 
 def test_one_of_equal_rows_is_deleted() -> None:
     table = pa.table({"person": [1, 1, 1, 2, 2, 2], "x": [0] * 6, "s": list("aabbcc")})
-    engine = Engine.create(microdata(table), m=2, cohort=None, seed=1)
+    responder = Responder.create(microdata(table), m=2, cohort=None, seed=1)
     twin = pa.table({"person": [1], "x": [0], "s": ["a"]})
-    engine, update = changed(engine, None, twin)
+    responder, update = changed(responder, None, twin)
     assert (update.deleted, update.rows) == (1, 5)
-    engine, _ = changed(engine, None, twin)
+    responder, _ = changed(responder, None, twin)
     with pytest.raises(DataError, match="1 of 1 rows to delete are not in the database"):
-        changed(engine, None, twin)
+        changed(responder, None, twin)
 
 
 @pytest.mark.parametrize(
@@ -333,26 +339,26 @@ def test_one_of_equal_rows_is_deleted() -> None:
 def test_rows_that_are_not_there_cannot_be_deleted(stranger: dict[str, Any]) -> None:
     random = np.random.default_rng(4)
     truth = rows(random, 40, 0)
-    engine = Engine.create(microdata(truth), m=2, seed=1)
+    responder = Responder.create(microdata(truth), m=2, seed=1)
     one = {**{name: truth[name][:1] for name in truth.column_names}, **stranger}
     with pytest.raises(DataError, match="1 of 1 rows"):
-        changed(engine, None, pa.table(one))
+        changed(responder, None, pa.table(one))
 
 
 def test_domains_grow_but_do_not_shrink() -> None:
     random = np.random.default_rng(5)
     truth = rows(random, 60, 0)
-    engine = Engine.create(microdata(truth), m=2, cohort=None, seed=1)
+    responder = Responder.create(microdata(truth), m=2, cohort=None, seed=1)
     far = truth.filter(pc.equal(truth["x"], 4))
-    engine, _ = changed(engine, None, far)
-    assert engine.attributes["x"].values.to_pylist() == [0, 1, 2, 3, 4]
+    responder, _ = changed(responder, None, far)
+    assert responder.attributes["x"].values.to_pylist() == [0, 1, 2, 3, 4]
     new = pa.table({"person": [500, 501], "x": [-3, 9], "s": ["a", "b"]})
-    engine, _ = changed(engine, new, None)
-    assert engine.attributes["x"].values.to_pylist() == [-3, 0, 1, 2, 3, 4, 9]
-    assert engine.count("x = 9").hi >= 1
+    responder, _ = changed(responder, new, None)
+    assert responder.attributes["x"].values.to_pylist() == [-3, 0, 1, 2, 3, 4, 9]
+    assert responder.count("x = 9").hi >= 1
     gaps = pa.table({"person": [600], "x": pa.array([None], pa.int64()), "s": ["a"]})
-    engine, _ = changed(engine, gaps, None)
-    assert engine.count("x IS NULL").hi == 1
+    responder, _ = changed(responder, gaps, None)
+    assert responder.count("x IS NULL").hi == 1
 
 
 @pytest.mark.parametrize(("value", "named"), [("q", "'q'"), (None, "a missing value")])
@@ -362,48 +368,48 @@ def test_the_sensitive_domain_does_not_grow(
 ) -> None:
     """Domains are public: one that grew would tell the value of whoever came."""
     truth = rows(np.random.default_rng(7), 60, 0)
-    engine = Engine.create(microdata(truth, schema), m=2, seed=1)
+    responder = Responder.create(microdata(truth, schema), m=2, seed=1)
     new = pa.table({"person": [500, 501], "x": [1, 1], "s": ["a", value]})
     with pytest.raises(SchemaError, match=f"its public domain lacks {named}: .* are declared"):
-        changed(engine, new, None)
+        changed(responder, new, None)
     # a value that the rows' own domain has, and no row, is none of theirs
-    engine, _ = changed(engine, new.slice(0, 1), None)
-    assert engine.attributes["s"].size == (8 if schema is DECLARED else 6)
+    responder, _ = changed(responder, new.slice(0, 1), None)
+    assert responder.attributes["s"].size == (8 if schema is DECLARED else 6)
 
 
 def test_a_row_that_leaves_and_returns_at_once_stays() -> None:
     """Another signature beside the first would leave the values that are in both."""
     truth = rows(np.random.default_rng(8), 60, 0)
-    engine = Engine.create(microdata(truth), m=2, cohort=3, seed=1)
-    before = homes(engine)
+    responder = Responder.create(microdata(truth), m=2, cohort=3, seed=1)
+    before = homes(responder)
     returning = truth.slice(10, 20)
     new = pa.concat_tables([rows(np.random.default_rng(9), 5, 100), returning])
     for seed in range(5):
-        after, update = changed(engine, new, truth.slice(5, 25), seed)
+        after, update = changed(responder, new, truth.slice(5, 25), seed)
         assert (update.deleted, update.inserted, update.rows) == (5, 5, 60)
         found = homes(after)
         assert all(found[one][0] == before[one][0] for one in returning["person"].to_pylist())
-    same, update = changed(engine, returning, returning)
+    same, update = changed(responder, returning, returning)
     assert (update.deleted, update.inserted) == (0, 0)
-    assert [same.count(query) for query in QUERIES] == [engine.count(query) for query in QUERIES]
+    assert [same.count(query) for query in QUERIES] == [responder.count(query) for query in QUERIES]
 
 
 def test_equal_rows_return_one_by_one() -> None:
     table = pa.table({"person": [1, 1, 1, 2, 2, 2], "x": [0] * 6, "s": list("aabbcc")})
-    engine = Engine.create(microdata(table), m=2, cohort=None, seed=1)
+    responder = Responder.create(microdata(table), m=2, cohort=None, seed=1)
     twins = pa.table({"person": [1, 1], "x": [0, 0], "s": ["a", "a"]})
-    _, update = changed(engine, twins.slice(0, 1), twins)
+    _, update = changed(responder, twins.slice(0, 1), twins)
     assert (update.deleted, update.inserted, update.rows) == (1, 0, 5)
-    _, update = changed(engine, pa.concat_tables([twins, twins]), twins)
+    _, update = changed(responder, pa.concat_tables([twins, twins]), twins)
     assert (update.deleted, update.inserted, update.rows) == (0, 2, 8)
 
 
 def test_who_is_not_there_cannot_return() -> None:
     truth = rows(np.random.default_rng(8), 60, 0)
-    engine = Engine.create(microdata(truth), m=2, seed=1)
+    responder = Responder.create(microdata(truth), m=2, seed=1)
     stranger = pa.table({"person": [900], "x": [1], "s": ["a"]})
     with pytest.raises(DataError, match="1 of 1 rows to delete are not in the database"):
-        changed(engine, stranger, stranger)
+        changed(responder, stranger, stranger)
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.int32(), pa.float64(), pa.bool_()], ids=str)
@@ -411,27 +417,27 @@ def test_columns_of_another_type_are_refused(kind: pa.DataType) -> None:
     days = [date(2020, 1, day) for day in (1, 2, 3, 4)] * 4
     table = pa.table({"since": days, "s": list("abcd") * 4})
     schema = sf.Schema(quasi=["since"], sensitive="s")
-    engine = Engine.create(microdata(table, schema), m=2, seed=1)
+    responder = Responder.create(microdata(table, schema), m=2, seed=1)
     other = microdata(pa.table({"since": pa.array([1]).cast(kind), "s": ["a"]}), schema)
     for inserted, deleted in ((other, None), (None, other)):
         with pytest.raises(SchemaError, match=r"'since' is date32.* in the database and"):
-            updated(engine, none(engine), inserted, deleted, Randomness(1))
+            updated(responder, none(responder), inserted, deleted, Randomness(1))
 
 
 def test_a_declared_domain_does_not_grow() -> None:
     ordered = sf.Schema(quasi=["x"], sensitive="s", orders={"x": ["low", "high"]})
     table = pa.table({"x": ["low", "high"] * 4, "s": list("aabbccdd")})
-    engine = Engine.create(microdata(table, ordered), m=2, seed=1)
+    responder = Responder.create(microdata(table, ordered), m=2, seed=1)
     free = sf.Schema(quasi=["x"], sensitive="s")
     new = microdata(pa.table({"x": ["middle"], "s": ["a"]}), free)
     with pytest.raises(SchemaError, match="'middle', which its declared order"):
-        updated(engine, none(engine), new, None, Randomness(1))  # before it waits
+        updated(responder, none(responder), new, None, Randomness(1))  # before it waits
 
 
 def test_other_columns_are_refused() -> None:
     random = np.random.default_rng(6)
-    engine = Engine.create(microdata(rows(random, 40, 0)), m=2, seed=1)
+    responder = Responder.create(microdata(rows(random, 40, 0)), m=2, seed=1)
     other = microdata(pa.table({"y": [1], "s": ["a"]}), sf.Schema(quasi=["y"], sensitive="s"))
     for inserted, deleted in ((other, None), (None, other)):
         with pytest.raises(SchemaError, match="quasi columns person, x, the rows have y"):
-            updated(engine, none(engine), inserted, deleted, Randomness(1))
+            updated(responder, none(responder), inserted, deleted, Randomness(1))

@@ -1,4 +1,4 @@
-"""Questions to the engine: refusals, groups, canonical form, what is stored."""
+"""Questions to the responder: refusals, groups, canonical form, what is stored."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.partition import Partition
 from sfumato.errors import Infeasible, ParameterError, QueryRefused, SchemaError
-from sfumato.statdb import Engine
+from sfumato.statdb import Responder
 from sfumato.statdb.baselines import (
     random_perturbation,
     result_intervals,
@@ -33,8 +33,8 @@ def table(n: int = 400, **described: Any) -> sf.Microdata:
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine.create(table(), m=4, seed=1)
+def responder() -> Responder:
+    return Responder.create(table(), m=4, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -48,23 +48,25 @@ def engine() -> Engine:
         ("CITY IS NULL", "city is null"),
     ],
 )
-def test_equal_meaning_gives_the_identical_answer(engine: Engine, one: str, other: str) -> None:
-    assert engine.count(one) == engine.count(other)
+def test_equal_meaning_gives_the_identical_answer(
+    responder: Responder, one: str, other: str
+) -> None:
+    assert responder.count(one) == responder.count(other)
 
 
-def test_no_condition_and_one_side_only_are_exact(engine: Engine) -> None:
-    assert engine.count().exact
-    assert engine.count().lo == 400
+def test_no_condition_and_one_side_only_are_exact(responder: Responder) -> None:
+    assert responder.count().exact
+    assert responder.count().lo == 400
     for condition in ("age < 50", "city IS NULL", "disease = 'd1'"):
-        assert engine.count(condition).lo == table().count(condition).lo
-        assert engine.count(condition).exact
+        assert responder.count(condition).lo == table().count(condition).lo
+        assert responder.count(condition).exact
 
 
 @pytest.mark.parametrize(
     "condition", ["city = 'Paris'", "age BETWEEN 50 AND 40", "disease = 'none'", "age = 17.5"]
 )
-def test_what_the_domain_lacks_is_an_empty_range(engine: Engine, condition: str) -> None:
-    found = engine.count(condition)
+def test_what_the_domain_lacks_is_an_empty_range(responder: Responder, condition: str) -> None:
+    found = responder.count(condition)
     assert (found.estimate, found.lo, found.hi) == (0, 0, 0)
 
 
@@ -77,14 +79,14 @@ def test_what_the_domain_lacks_is_an_empty_range(engine: Engine, condition: str)
         ("age BETWEEN 1 AND 2 GROUP BY city", "cannot stand"),
     ],
 )
-def test_refusals(engine: Engine, condition: str, said: str) -> None:
+def test_refusals(responder: Responder, condition: str, said: str) -> None:
     with pytest.raises(QueryRefused, match=said) as refusal:
-        engine.count(condition)
+        responder.count(condition)
     assert refusal.value.position is not None
 
 
 def test_boxes_answer_ranges_only() -> None:
-    boxes = Engine.create(table(), m=4, framework="generalization", seed=1)
+    boxes = Responder.create(table(), m=4, framework="generalization", seed=1)
     assert boxes.count("age IN (30, 31, 32)") == boxes.count("age BETWEEN 30 AND 32")
     with pytest.raises(QueryRefused, match="neighbours"):
         boxes.count("age IN (30, 40)")
@@ -96,7 +98,7 @@ def test_boxes_answer_ranges_only() -> None:
 
 def test_group_by_shows_the_whole_public_domain() -> None:
     orders = {"disease": [f"d{i}" for i in range(10)]}
-    database = Engine.create(table(orders=orders), m=4, seed=1)
+    database = Responder.create(table(orders=orders), m=4, seed=1)
     found = database.query("SELECT disease, COUNT(*) FROM t WHERE age < 19 GROUP BY disease")
     assert [key for key, _ in found] == orders["disease"]
     assert found.answers[9][0].hi == 0
@@ -113,44 +115,49 @@ def test_group_by_shows_the_whole_public_domain() -> None:
     assert both.table.num_rows == 12
 
 
-def test_other_aggregates_are_refused(engine: Engine) -> None:
+def test_other_aggregates_are_refused(responder: Responder) -> None:
     with pytest.raises(QueryRefused, match="AVG"):
-        engine.query("SELECT AVG(age) FROM t")
+        responder.query("SELECT AVG(age) FROM t")
     with pytest.raises(QueryRefused, match="how many rows"):
-        engine.count(sf.Query(by=["city"]))
+        responder.count(sf.Query(by=["city"]))
 
 
-def test_workloads(engine: Engine) -> None:
+def test_workloads(responder: Responder) -> None:
     queries = sf.dynamic_workload(table(), queries=20, seed=3)
-    together = engine.counts(queries)
-    alone = [engine.count(query) for query in queries]
+    together = responder.counts(queries)
+    alone = [responder.count(query) for query in queries]
     assert together.lo.tolist() == [one.lo for one in alone]
     assert together.hi.tolist() == [one.hi for one in alone]
 
 
-def test_arrays_under_names_make_the_same_database(engine: Engine) -> None:
-    named = {name: array.copy() for name, array in engine.stored.named().items()}
-    again = Engine(
-        engine.schema, engine.attributes, engine.m, engine.cohort, "anatomy", Layout.of_named(named)
+def test_arrays_under_names_make_the_same_database(responder: Responder) -> None:
+    named = {name: array.copy() for name, array in responder.stored.named().items()}
+    again = Responder(
+        responder.schema,
+        responder.attributes,
+        responder.m,
+        responder.cohort,
+        "anatomy",
+        Layout.of_named(named),
     )
     condition = "age < 40 AND disease = 'd3'"
-    assert again.count(condition) == engine.count(condition)
+    assert again.count(condition) == responder.count(condition)
     assert "disease" not in {name.partition(".")[2] for name in named}
     assert not any("name" in name for name in named)
 
 
-def test_the_secret_is_not_shown(engine: Engine) -> None:
-    assert repr(engine) == (
-        "Engine(400 rows, m=4, cohort=8, framework='anatomy', "
-        f"{engine.stored.buckets.n_buckets:,} buckets)"
+def test_the_secret_is_not_shown(responder: Responder) -> None:
+    assert repr(responder) == (
+        "Responder(400 rows, m=4, cohort=8, framework='anatomy', "
+        f"{responder.stored.buckets.n_buckets:,} buckets)"
     )
 
 
 def test_seeds_repeat_and_secrets_do_not() -> None:
     condition = "age < 40 AND disease = 'd3'"
-    seeded = {Engine.create(table(), m=4, seed=s).count(condition) for s in (5, 5)}
+    seeded = {Responder.create(table(), m=4, seed=s).count(condition) for s in (5, 5)}
     assert len(seeded) == 1
-    secret = [Engine.create(table(), m=4).stored.codes["age"].tolist() for _ in range(2)]
+    secret = [Responder.create(table(), m=4).stored.codes["age"].tolist() for _ in range(2)]
     assert secret[0] != secret[1]
 
 
@@ -167,35 +174,35 @@ def test_seeds_repeat_and_secrets_do_not() -> None:
 )
 def test_bad_parameters(options: dict[str, Any], parameter: str) -> None:
     with pytest.raises(ParameterError) as refusal:
-        Engine.create(table(), **options)
+        Responder.create(table(), **options)
     assert refusal.value.parameter == parameter
 
 
 def test_infeasible_m_names_the_value_and_the_largest() -> None:
     people = microdata({"age": range(10), "d": ["a"] * 4 + list("bbccde")}, sensitive=["d"])
     with pytest.raises(Infeasible, match="'a' is the value of 4 of 10") as refusal:
-        Engine.create(people, m=3)
+        Responder.create(people, m=3)
     assert (refusal.value.value, refusal.value.largest) == ("a", 2)
-    assert Engine.create(people, m=2).n_rows == 10
+    assert Responder.create(people, m=2).n_rows == 10
     alike = microdata({"age": range(10), "d": ["a"] * 10}, sensitive=["d"])
     with pytest.raises(Infeasible, match="no m hides") as refusal:
-        Engine.create(alike, m=2)
+        Responder.create(alike, m=2)
     assert refusal.value.largest == 1
 
 
 def test_one_sensitive_column_with_values_that_repeat() -> None:
     two = microdata({"age": [1, 2], "a": [1, 2], "b": [1, 2]}, sensitive=["a", "b"])
     with pytest.raises(SchemaError, match="one sensitive column"):
-        Engine.create(two, m=2)
+        Responder.create(two, m=2)
     with pytest.raises(SchemaError, match="continuous"):
-        Engine.create(microdata({"age": [1, 2], "a": [0.5, 1.5]}, sensitive=["a"]), m=2)
+        Responder.create(microdata({"age": [1, 2], "a": [0.5, 1.5]}, sensitive=["a"]), m=2)
 
 
 def test_baselines_answer_the_same_questions() -> None:
     people = table(2000)
     queries = sf.dynamic_workload(people, queries=30, dimensionality=1, length=0.3, seed=3)
     truth = people.counts(queries).lo
-    dynamic = result_intervals(Engine.create(people, m=4, cohort=None, seed=1), queries)
+    dynamic = result_intervals(Responder.create(people, m=4, cohort=None, seed=1), queries)
     still = result_intervals(static_anatomy(people, 4, seed=1), queries)
     boxes = result_intervals(static_generalization(people, 4, seed=1), queries)
     noise = result_intervals(random_perturbation(people, 4, seed=1), queries)

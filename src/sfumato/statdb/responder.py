@@ -57,7 +57,7 @@ _NONE = Counted(0.0, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Engine:
+class Responder:
     """What is stored, under the attributes of a schema, in one of the two frameworks."""
 
     schema: Schema
@@ -77,7 +77,7 @@ class Engine:
         framework: Framework = "anatomy",
         first: First | Partition = "signatures",
         seed: Seed | None = None,
-    ) -> Engine:
+    ) -> Responder:
         """Bucketize a table so that every row hides among m values.
 
         ``cohort`` is the number of groups that are regrouped among each other, None for whole
@@ -190,7 +190,7 @@ class Engine:
     def __repr__(self) -> str:
         """Sizes only."""
         return (
-            f"Engine({self.n_rows:,} rows, m={self.m}, cohort={self.cohort}, "
+            f"Responder({self.n_rows:,} rows, m={self.m}, cohort={self.cohort}, "
             f"framework={self.framework!r}, {self.stored.buckets.n_buckets:,} buckets)"
         )
 
