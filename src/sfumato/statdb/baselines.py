@@ -114,7 +114,7 @@ def result_intervals(
     queries: Iterable[str | Query],
 ) -> Intervals:
     """The intervals that the paper compares: bounds, or of ran-pert the 80 % interval."""
-    if isinstance(source, Engine):
+    if isinstance(source, Responder):
         counts = source.counts(queries)
         return Intervals(counts.lo.astype(np.float64), counts.hi.astype(np.float64))
     asked = answerer(source)
