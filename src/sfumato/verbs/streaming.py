@@ -59,8 +59,10 @@ from sfumato.models.requirements import Requirement
 from sfumato.verbs.checks import require_form, stated_promises, warn_of_exposed
 from sfumato.verbs.grouping import Grouped, Recipe, grouped
 
+# what the process takes before it has any rows
+_BASE_BYTES = 300 * 2**20
 # what dividing a region takes for a row, and for each of its codes
-_ROW_BYTES, _CODE_BYTES = 160, 20
+_ROW_BYTES, _CODE_BYTES = 120, 10
 # the shares of the memory, one part in so many: counts of a pass, lines of all groups
 _COUNTS, _LINES = 8, 4
 
@@ -178,9 +180,8 @@ def _part_sum(
 
 
 def _room(memory: int, axes: int) -> Room:
-    return Room(
-        rows=max(1, memory // 2 // (_ROW_BYTES + _CODE_BYTES * axes)), bytes=memory // _COUNTS
-    )
+    free = max(memory - _BASE_BYTES, memory // 4)
+    return Room(rows=max(1, free // (_ROW_BYTES + _CODE_BYTES * axes)), bytes=memory // _COUNTS)
 
 
 def _require_room(plan: Plan, room: Room, memory: int) -> None:
