@@ -1,0 +1,203 @@
+"""Beyond memory a generalized release is byte for byte the one that is made in memory.
+
+For every algorithm that can plan, found by looking, with every built-in model; for every type that
+a file may hold, in every role; for any number of parts and any memory that is enough.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.algorithms.base import Partitioner, Planner
+from sfumato.engines import domains
+from sfumato.errors import Infeasible, OutOfMemory, ParameterError, SfumatoError, SfumatoWarning
+from sfumato.forms.columns import Labels
+from sfumato.models.base import BuiltIn
+from sfumato.models.requirements import requirements
+from tests.conformance.test_engines import CASES, ROLES, UNWRITABLE, WRITERS, case
+from tests.support.algorithms import identify, partitioner_classes, variants
+from tests.support.models import SETTINGS
+from tests.support.seeds import long_seed
+
+ROWS = 420
+SEED = long_seed(15)
+LITTLE = 40_000  # bytes: regions of some fifty rows
+SCHEMA = sf.Schema(
+    quasi=["age", "town", "income", "job"], sensitive=["ill", "debt"], insensitive=["note"],
+    orders={"job": ["cook", "nurse", "judge"]},
+)  # fmt: skip
+
+
+def people() -> pa.Table:
+    chance = np.random.default_rng(5)
+    ages = [None if chance.random() < 0.05 else int(age) for age in chance.integers(20, 60, ROWS)]
+    return pa.table(
+        {
+            "age": pa.array(ages, pa.int8()),
+            "town": chance.choice(["A", "B", "C", "D", "E"], ROWS, p=[0.4, 0.3, 0.1, 0.1, 0.1]),
+            "income": np.round(chance.normal(30, 9, ROWS), 1),
+            "job": chance.choice(["cook", "nurse", "judge"], ROWS),
+            "ill": chance.choice(["flu", "cold", "gout", "mumps"], ROWS),
+            "debt": chance.integers(0, 1500, ROWS),
+            "note": chance.choice(["x", "y"], ROWS),
+        }
+    )
+
+
+def planners() -> Iterator[Partitioner]:
+    for algorithm in partitioner_classes():
+        for variant in variants(algorithm):
+            if isinstance(variant, Planner) and _plans(variant):
+                yield variant
+
+
+def _plans(algorithm: Planner) -> bool:
+    try:
+        algorithm.require_planned(requirements(sf.KAnonymity(2), SCHEMA))
+    except ParameterError:
+        return False
+    return True
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFUMATO_STATE", "")
+    monkeypatch.setattr(domains, "PART_ROWS", 61)
+    warnings.simplefilter("ignore", SfumatoWarning)
+
+
+def folder(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def made(source: Path, schema: sf.Schema, out: Path, **more: Any) -> dict[str, bytes] | str:
+    """The files of a release, or why there is none."""
+    more = {"algorithm": sf.Mondrian(), "model": sf.KAnonymity(3), "seed": SEED, **more}
+    try:
+        sf.publish_file(source, schema, output=out, **more)
+    except SfumatoError as error:
+        assert not out.exists()
+        return f"{type(error).__name__}: {error}"
+    sf.verify(out).require()
+    return folder(out)
+
+
+def test_some_algorithms_plan() -> None:
+    assert {algorithm.name for algorithm in planners()} >= {"mondrian"}
+
+
+@pytest.mark.parametrize("algorithm", list(planners()), ids=identify)
+def test_every_model_is_kept_by_the_same_groups(algorithm: Partitioner, tmp_path: Path) -> None:
+    pq.write_table(people(), tmp_path / "in.parquet")
+    regions = 0
+    for number, setting in enumerate(SETTINGS):
+        model: BuiltIn = setting
+        how: dict[str, Any] = {"algorithm": algorithm, "model": model}
+        memory = made(tmp_path / "in.parquet", SCHEMA, tmp_path / f"m{number}", **how)
+        how |= {"engine": "stream", "memory_limit": LITTLE}
+        stream = made(tmp_path / "in.parquet", SCHEMA, tmp_path / f"s{number}", **how)
+        if isinstance(stream, str) and stream.startswith(OutOfMemory.__name__):
+            continue  # a region that cannot be cut without breaking the promise
+        assert memory == stream, model
+        regions += isinstance(stream, dict)
+    assert regions > len(SETTINGS) // 2
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_the_number_of_parts_does_not_matter(
+    parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(people(), tmp_path / "in.parquet", row_group_size=-(-ROWS // parts))
+    monkeypatch.setattr(domains, "PART_ROWS", -(-ROWS // parts))
+    files = [
+        made(tmp_path / "in.parquet", SCHEMA, tmp_path / str(memory), engine="stream",
+             memory_limit=memory)
+        for memory in (LITTLE, 3 * LITTLE, 10**9)
+    ]  # fmt: skip
+    assert files[0] == files[1] == files[2]
+    assert files[0] == made(tmp_path / "in.parquet", SCHEMA, tmp_path / "memory", engine="memory")
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+@pytest.mark.parametrize("labels", ["ranges", "sets", "suppression", "text"])
+def test_boxes_are_shown_alike(labels: Labels, format: str, tmp_path: Path) -> None:
+    pq.write_table(people(), tmp_path / "in.parquet")
+    how = {"labels": labels, "format": format, "means": labels != "suppression"}
+    memory = made(tmp_path / "in.parquet", SCHEMA, tmp_path / "m", **how)
+    how |= {"engine": "stream", "memory_limit": LITTLE}
+    assert memory == made(tmp_path / "in.parquet", SCHEMA, tmp_path / "s", **how)
+    assert isinstance(memory, dict)
+
+
+def test_labels_of_a_tree_may_meet_from_several_regions(tmp_path: Path) -> None:
+    """Groups that are alike to everybody outside are one, wherever they were made."""
+    chance = np.random.default_rng(3)
+    tree = {"all": {"low": ["a", "b"], "high": ["c", "d"]}}
+    table = pa.table({"x": chance.choice(list("abcd"), ROWS), "s": chance.choice(list("uv"), ROWS)})
+    pq.write_table(table, tmp_path / "in.parquet")
+    schema = sf.Schema(quasi=["x"], sensitive="s", taxonomies={"x": sf.Taxonomy.from_nested(tree)})
+    how: dict[str, Any] = {"labels": "taxonomy", "model": sf.KAnonymity(ROWS // 5)}
+    memory = made(tmp_path / "in.parquet", schema, tmp_path / "m", **how)
+    how |= {"engine": "stream", "memory_limit": LITTLE * 4}
+    assert memory == made(tmp_path / "in.parquet", schema, tmp_path / "s", **how)
+    assert isinstance(memory, dict)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("written", WRITERS)
+def test_every_type_is_read_alike(written: str, role: str, tmp_path: Path) -> None:
+    different, kept = [], 0
+    for number, name in enumerate(CASES):
+        if name in UNWRITABLE.get(written, ()):
+            continue
+        table, roles = case(name, role)
+        source = WRITERS[written](table, tmp_path / f"in-{number}")
+        memory = made(source, roles, tmp_path / f"m{number}", engine="memory")
+        stream = made(source, roles, tmp_path / f"s{number}", engine="stream", memory_limit=LITTLE)
+        kept += isinstance(memory, dict)
+        if memory != stream:
+            different.append((name, memory, stream))
+    assert not different, different
+    assert kept > len(CASES) // 2
+
+
+def test_without_a_seed_two_releases_differ(tmp_path: Path) -> None:
+    """The control: bytes are equal because of the seed, and not because nothing is random."""
+    pq.write_table(people(), tmp_path / "in.parquet")
+    how: dict[str, Any] = {"engine": "stream", "memory_limit": LITTLE, "seed": None}
+    files = [made(tmp_path / "in.parquet", SCHEMA, tmp_path / name, **how) for name in "ab"]
+    assert isinstance(files[0], dict)
+    assert isinstance(files[1], dict)
+    assert files[0]["generalized.parquet"] != files[1]["generalized.parquet"]
+
+
+def test_a_region_that_cannot_be_cut_says_what_it_needs(tmp_path: Path) -> None:
+    table = pa.table({"age": [40] * ROWS, "ill": ["flu", "cold"] * (ROWS // 2)})
+    pq.write_table(table, tmp_path / "in.parquet")
+    schema = sf.Schema(quasi=["age"], sensitive="ill")
+    how: dict[str, Any] = {"engine": "stream", "model": sf.KAnonymity(2)}
+    refused = made(tmp_path / "in.parquet", schema, tmp_path / "s", memory_limit=LITTLE, **how)
+    assert isinstance(refused, str)
+    assert refused.startswith("OutOfMemory")
+    least = int(refused.rpartition("allow ")[2].removesuffix(" bytes").replace(",", ""))
+    kept = made(tmp_path / "in.parquet", schema, tmp_path / "s", memory_limit=least, **how)
+    assert isinstance(kept, dict)
+
+
+def test_what_is_infeasible_is_refused_before_rows_are_spilled(tmp_path: Path) -> None:
+    pq.write_table(people(), tmp_path / "in.parquet")
+    with pytest.raises(Infeasible):
+        sf.publish_file(
+            tmp_path / "in.parquet", SCHEMA, sf.Mondrian(), sf.KAnonymity(ROWS + 1),
+            tmp_path / "out", engine="stream",
+        )  # fmt: skip
+    assert list(tmp_path.iterdir()) == [tmp_path / "in.parquet"]
