@@ -19,7 +19,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError
 from sfumato.forms.columns import Labels
 from sfumato.forms.joined.release import JoinRelease
-from sfumato.forms.registry import FORMS
+from sfumato.forms.registry import FORMS, published_forms
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read
@@ -65,7 +65,7 @@ _FOR_GROUPS = (
 )
 @click.option(
     "--form",
-    type=click.Choice(["generalized", "anatomized", "permuted"]),
+    type=click.Choice(published_forms()),
     help="Publish the method's groups in another form.",
 )
 @click.option("--k", type=int, help="k-anonymity: at least K rows in a group.")

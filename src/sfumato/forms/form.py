@@ -6,19 +6,47 @@ said here. A field has the value that most forms share where there is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from sfumato.answers.answerer import Answerer
 from sfumato.core.arrays import Words
+from sfumato.core.histograms import Histograms
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
 from sfumato.errors import SchemaError
+from sfumato.forms.columns import Labels
 from sfumato.forms.evidence import Check, Evidence
-from sfumato.forms.manifest import Manifest
+from sfumato.forms.manifest import Manifest, PublishedColumn
 
 Hashes = Callable[[pa.Table], Words]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A partition as a form shows it, in which groups that look alike are one group.
+
+    ``lines`` are the boxes, one of each group, described by ``columns``; exact forms have none.
+    """
+
+    table: Microdata
+    partition: Partition
+    lines: pa.Table = field(default_factory=lambda: pa.table({}))
+    columns: tuple[PublishedColumn, ...] = ()
+
+
+def _exactly(
+    table: Microdata,
+    partition: Partition,
+    _labels: Labels,
+    _means: Sequence[str],
+    randomness: Randomness,
+) -> Shown:
+    return Shown(table, partition.relabelled(randomness))
 
 
 def _only_generalized(_release: Any, _names: list[str]) -> Evidence:
@@ -49,6 +77,11 @@ class Form:
     """The groups that a release shows."""
     figures: Callable[[Any, Evidence], dict[str, Any]]
     """The figures of release.json, computed from the tables."""
+    show: Callable[[Microdata, Partition, Labels, Sequence[str], Randomness], Shown] = _exactly
+    """A partition as it will look, its groups in an order that tells nothing."""
+    build: Callable[[Shown, Mapping[str, Histograms], Manifest, Randomness], Any] | None = None
+    """The release of a partition, whose sensitive values are counted by group; None if ``publish``
+    does not make this form."""
 
     boxes: bool = False
     """Whether quasi-identifiers are shown as boxes, and not exactly."""
@@ -77,7 +110,7 @@ class Form:
     sensitive_as: str = "value"
     """How sensitive columns are shown."""
     count_column: str | None = None
-    """A column of counts, the last one of every table that has it."""
+    """A column of counts of values, which have to be discrete; the last one of its tables."""
     group_column: str | None = None
     """A column of group numbers, at whose changes the parts of a streamed file may end."""
     parts: Callable[[Any], list[int]] | None = None

@@ -37,12 +37,12 @@ def _load(folder: Path) -> Release:
 
 def read_release(files: Files) -> Release:
     """Read the tables of a release folder."""
-    kind = files.manifest.kind
-    if kind not in FORMS:
+    form = files.manifest.kind
+    if form not in FORMS:
         raise ReleaseError(
-            f"{files.folder} is a release of kind {kind!r}, which this sfumato does not know",
+            f"{files.folder} is a release of kind {form!r}, which this sfumato does not know",
             path=files.folder,
         )
-    release: Release = FORMS[kind].release.read(files)
+    release: Release = FORMS[form].release.read(files)
     made_from(release, files.folder.resolve())
     return release

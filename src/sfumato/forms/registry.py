@@ -24,6 +24,11 @@ FORMS: dict[str, Form] = {
 }
 
 
+def published_forms() -> list[str]:
+    """The forms that ``publish`` makes."""
+    return [name for name, form in FORMS.items() if form.build is not None]
+
+
 def form_of(release: Any) -> Form:
     """The form of a release, by its class."""
     form = FORMS.get(getattr(release, "kind", ""))

@@ -30,7 +30,7 @@ from sfumato.forms.manifest import (
 )
 from sfumato.io.folders import RELEASE_FILES
 
-FORMS = ("range", "set", "label", "cell", "text", "value", "perturbed")
+_SHOWN_AS = ("range", "set", "label", "cell", "text", "value", "perturbed")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -228,7 +228,7 @@ _OPTIONAL = frozenset({"external", "seed"})
 _COLUMN: Mapping[str, Callable[[Any, str], Any]] = {
     "name": _text,
     "role": _one_of(Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE),
-    "form": _one_of(*FORMS),
+    "form": _one_of(*_SHOWN_AS),
     "columns": _names,
     "kind": _one_of(*Kind),
     "order": _order,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.algorithms.anatomize import require_discrete
 from sfumato.core.arrays import Counts
@@ -17,13 +16,13 @@ from sfumato.core.moments import comparable
 from sfumato.core.partition import Partition
 from sfumato.core.spelling import require_one_spelling
 from sfumato.errors import ParameterError, PromiseBroken, SfumatoWarning
-from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.bearing import unbearable
 from sfumato.forms.columns import require_labels
 from sfumato.forms.compact import number_lines
 from sfumato.forms.exposure import NEARLY, exposed
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.manifest import CUSTOM, PublishedColumn
+from sfumato.forms.form import Shown
+from sfumato.forms.manifest import CUSTOM
+from sfumato.forms.registry import FORMS, published_forms
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
 
@@ -39,12 +38,13 @@ def require_form(
 ) -> None:
     """Raise unless such a release can be made, and bears what is asked of it."""
     require_labels(labels)
-    if shape not in get_args(Form):
-        known = " or ".join(get_args(Form))
+    if shape not in published_forms():
+        known = " or ".join(published_forms())
         raise ParameterError(f"form must be {known}, not {shape!r}", parameter="form")
-    if qids and shape != GeneralizedTable.kind:
+    form = FORMS[shape]
+    if qids and not form.own_boxes:
         raise ParameterError("several QIDs are promised by generalized releases", parameter="form")
-    if shape == AnatomizedTables.kind:
+    if form.count_column is not None:
         for attribute in table.sensitive:
             require_discrete(attribute)
     for need in needs:
@@ -54,7 +54,7 @@ def require_form(
                 "l-diversity",
                 parameter="model",
             )
-    if shape != GeneralizedTable.kind:
+    if not form.boxes:
         _require_all_promised(shape, table, needs)
     _require_covering(table.schema.quasi, qids)
     require_spelling(table)
@@ -112,19 +112,16 @@ def require_kept(
 
 
 def require_kept_by_each(
-    needs: tuple[Requirement, ...],
-    table: Microdata,
-    partition: Partition,
-    lines: pa.Table,
-    columns: Sequence[PublishedColumn],
-    qids: Sequence[Sequence[str]],
+    needs: tuple[Requirement, ...], seen: Shown, qids: Sequence[Sequence[str]]
 ) -> None:
     """The same for rows that are alike on each of several sets of columns, as they are shown."""
     for qid in qids:
-        shown = [name for column in columns if column.name in qid for name in column.columns]
-        numbers, _ = number_lines(lines.select(shown))
-        alike = Partition.of(numbers[partition.groups])
-        groups = {need.attribute: need.histograms(table, alike) for need in needs if need.attribute}
+        shown = [name for one in seen.columns if one.name in qid for name in one.columns]
+        numbers, _ = number_lines(seen.lines.select(shown))
+        alike = Partition.of(numbers[seen.partition.groups])
+        groups = {
+            need.attribute: need.histograms(seen.table, alike) for need in needs if need.attribute
+        }
         require_kept(needs, groups, alike)
 
 

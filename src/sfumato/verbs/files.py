@@ -22,7 +22,7 @@ from sfumato.forms.columns import Labels
 from sfumato.forms.files import FileFormat, require_format
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.manifest import Manifest
-from sfumato.forms.registry import Release
+from sfumato.forms.registry import FORMS, Release
 from sfumato.forms.remembering import noting_rows
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
@@ -108,7 +108,7 @@ def publish_file(
         form=shape,
         seed=seed,
         progress=tell,
-        **(boxes if shape == GeneralizedTable.kind else {}),
+        **(boxes if shape in FORMS and FORMS[shape].boxes else {}),
     )
     tell("writing", 0.0)
     release.write(output, force=force, format=format, experiment=experiment)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, overload
 
-import numpy as np
-
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
 from sfumato.core.fingerprint import digest
@@ -17,24 +15,15 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
-from sfumato.forms.anatomized.release import AnatomizedTables, anatomized_tables
+from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.columns import Labels
-from sfumato.forms.figures import anatomized_figures, generalized_figures
-from sfumato.forms.generalized.blocks import GROUPS, ROWS, arranged
-from sfumato.forms.generalized.release import (
-    GeneralizedTable,
-    boxes_of,
-    group_words,
-    published_groups,
-    published_rows,
-    require_means,
-)
+from sfumato.forms.generalized.release import GeneralizedTable, require_means
 from sfumato.forms.manifest import Manifest
-from sfumato.forms.permuted.release import PermutedTable, permuted_table
-from sfumato.forms.registry import Release
+from sfumato.forms.permuted.release import PermutedTable
+from sfumato.forms.registry import FORMS, Release
 from sfumato.forms.remembering import made_from
 from sfumato.models.base import Model
-from sfumato.models.requirements import Requirement, requirements
+from sfumato.models.requirements import requirements
 from sfumato.verbs.checks import (
     Form,
     require_form,
@@ -170,53 +159,19 @@ def _release(
         seed=randomness.stated_seed,
         search=partition.notes,
     )
-    if shape == GeneralizedTable.kind:
-        return _generalized(table, partition, needs, qids, shown, averaged, stated, randomness)
-    partition = partition.relabelled(randomness)
-    groups = _counted(table, partition)
-    require_kept(needs, groups, partition)
-    warn_of_exposed(needs, {name: seen.largest for name, seen in groups.items()}, partition.sizes)
-    figures = anatomized_figures(stated.promise, partition.sizes, groups)
-    stated = replace(stated, rows=partition.n_rows, groups=partition.n_groups, metrics=figures)
-    if shape == PermutedTable.kind:
-        shuffled, columns = permuted_table(table, partition, randomness)
-        return PermutedTable(shuffled, stated.of_tables(columns, shuffled))
-    qit, sts, columns = anatomized_tables(table, partition, groups, randomness)
-    return AnatomizedTables(qit, sts, stated.of_tables(columns, qit, *sts.values()))
-
-
-def _generalized(
-    table: Microdata,
-    partition: Partition,
-    needs: tuple[Requirement, ...],
-    qids: Sequence[Sequence[str]],
-    labels: Labels,
-    means: Sequence[str],
-    stated: Manifest,
-    randomness: Randomness,
-) -> GeneralizedTable:
-    boxes = boxes_of(table, partition, labels)
-    lines, columns = published_groups(table, partition, boxes, labels, means)
-    words = group_words(boxes, lines, means, randomness.key(GROUPS))
-    lines, partition = arranged(lines, words, partition)
-    groups = _counted(table, partition)
+    made = FORMS[shape]
+    assert made.build is not None
+    seen = made.show(table, partition, shown, averaged, randomness)
+    groups = _counted(seen.table, seen.partition)
     if qids:
-        require_kept_by_each(needs, table, partition, lines, columns, qids)
+        require_kept_by_each(needs, seen, qids)
     else:
-        require_kept(needs, groups, partition)
-    warn_of_exposed(needs, {name: seen.largest for name, seen in groups.items()}, partition.sizes)
-    in_order = randomness.key(ROWS).half_words(np.arange(partition.n_rows))
-    rows, more = published_rows(table, partition, lines, in_order)
-    figures = generalized_figures(
-        stated.promise, columns, lines, partition.sizes, stated.suppressed
-    )
-    stated = replace(stated, rows=partition.n_rows, groups=partition.n_groups, metrics=figures)
-    return GeneralizedTable(
-        lines,
-        partition.published_groups(),
-        rows,
-        stated.of_tables((*columns, *more), lines, rows),
-    )
+        require_kept(needs, groups, seen.partition)
+    largest = {name: counted.largest for name, counted in groups.items()}
+    warn_of_exposed(needs, largest, seen.partition.sizes)
+    stated = replace(stated, rows=seen.partition.n_rows, groups=seen.partition.n_groups)
+    release: Release = made.build(seen, groups, stated, randomness)
+    return release
 
 
 def _counted(table: Microdata, partition: Partition) -> dict[str, Histograms]:

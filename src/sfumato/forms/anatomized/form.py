@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from sfumato.core.histograms import Histograms
+from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.forms.anatomized.answers import grouped_tables
 from sfumato.forms.anatomized.evidence import Anatomized
-from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables
+from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables, anatomized_tables
 from sfumato.forms.evidence import Evidence
 from sfumato.forms.figures import anatomized_figures
-from sfumato.forms.form import Form
+from sfumato.forms.form import Form, Shown
+from sfumato.forms.manifest import Manifest
 
 
 def figures(release: Any, evidence: Evidence) -> dict[str, Any]:
@@ -20,11 +25,26 @@ def figures(release: Any, evidence: Evidence) -> dict[str, Any]:
     return anatomized_figures(release.manifest.promise, evidence.sizes, seen)
 
 
+def _build(
+    shown: Shown, groups: Mapping[str, Histograms], stated: Manifest, randomness: Randomness
+) -> AnatomizedTables:
+    qit, sts, columns = anatomized_tables(shown.table, shown.partition, groups, randomness)
+    stated = with_figures(stated, shown, groups)
+    return AnatomizedTables(qit, sts, stated.of_tables(columns, qit, *sts.values()))
+
+
+def with_figures(stated: Manifest, shown: Shown, groups: Mapping[str, Histograms]) -> Manifest:
+    """The same figures, of what is about to be published."""
+    sizes = shown.partition.sizes
+    return replace(stated, metrics=anatomized_figures(stated.promise, sizes, groups))
+
+
 ANATOMIZED = Form(
     release=AnatomizedTables,
     answerer=grouped_tables,
     evidence=Anatomized,
     figures=figures,
+    build=_build,
     blurs_relations=True,
     count_column=COUNT,
     group_column=GROUP,

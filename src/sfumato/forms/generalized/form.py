@@ -2,20 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sfumato.core.arrays import Words
+from sfumato.core.histograms import Histograms
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.forms.columns import Labels
 from sfumato.forms.evidence import Evidence
-from sfumato.forms.figures import published_figures
-from sfumato.forms.form import Form, Hashes
+from sfumato.forms.figures import generalized_figures, published_figures
+from sfumato.forms.form import Form, Hashes, Shown
 from sfumato.forms.generalized.answers import Boxed
+from sfumato.forms.generalized.blocks import GROUPS, ROWS, arranged
 from sfumato.forms.generalized.evidence import Generalized, within
-from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.forms.manifest import CUSTOM
+from sfumato.forms.generalized.release import (
+    GeneralizedTable,
+    boxes_of,
+    group_words,
+    published_groups,
+    published_rows,
+)
+from sfumato.forms.manifest import CUSTOM, Manifest
 from sfumato.models.anonymity import KAnonymity
+
+
+def _show(
+    table: Microdata,
+    partition: Partition,
+    labels: Labels,
+    means: Sequence[str],
+    randomness: Randomness,
+) -> Shown:
+    boxes = boxes_of(table, partition, labels)
+    lines, columns = published_groups(table, partition, boxes, labels, means)
+    words = group_words(boxes, lines, means, randomness.key(GROUPS))
+    lines, partition = arranged(lines, words, partition)
+    return Shown(table, partition, lines, columns)
+
+
+def _build(
+    shown: Shown, _groups: Mapping[str, Histograms], stated: Manifest, randomness: Randomness
+) -> GeneralizedTable:
+    lines, partition = shown.lines, shown.partition
+    in_order = randomness.key(ROWS).half_words(np.arange(partition.n_rows))
+    rows, more = published_rows(shown.table, partition, lines, in_order)
+    figures = generalized_figures(
+        stated.promise, shown.columns, lines, partition.sizes, stated.suppressed
+    )
+    stated = replace(stated, metrics=figures).of_tables((*shown.columns, *more), lines, rows)
+    return GeneralizedTable(lines, partition.published_groups(), rows, stated)
 
 
 def _bears(model: str, on: object) -> bool:
@@ -41,6 +81,8 @@ GENERALIZED = Form(
     answerer=Boxed.of_release,
     evidence=Generalized,
     figures=_figures,
+    show=_show,
+    build=_build,
     boxes=True,
     bears=_bears,
     evidence_within=within,
