@@ -74,10 +74,15 @@ def test_auto_streams_what_does_not_fit(
 
 
 def test_streaming_refuses_what_it_cannot_do(source: Path, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="streaming is for Anatomize"):
+    with pytest.raises(ParameterError, match="relaxed cuts"):
         sf.publish_file(
-            source, SCHEMA, sf.Mondrian(), sf.LDiversity(2), tmp_path / "out", engine="stream"
+            source, SCHEMA, sf.Mondrian(True), sf.LDiversity(2), tmp_path / "out", engine="stream"
         )
+    with pytest.raises(ParameterError, match="streaming is for"):
+        sf.publish_file(
+            source, SCHEMA, sf.Mondrian(), sf.LDiversity(2), tmp_path / "out",
+            form="permuted", engine="stream",
+        )  # fmt: skip
     with pytest.raises(ParameterError, match="l-diversity"):
         sf.publish_file(
             source, SCHEMA, sf.Anatomize(), sf.TCloseness(0.5), tmp_path / "out", engine="stream"

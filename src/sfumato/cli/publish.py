@@ -14,6 +14,7 @@ from sfumato.cli import show
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
 from sfumato.cli.reading import first_line
 from sfumato.cli.seeds import chosen_seed, seed_options
+from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError
@@ -38,7 +39,7 @@ from sfumato.verbs import perturb, publish_file, publish_join
 _FOR_JOINS = ("id_column", "rename", "join", "no_trim")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
-    "workload", "suppress", "time_limit", "labels", "means", "engine",
+    "workload", "suppress", "time_limit", "labels", "means", "engine", "memory",
 )  # fmt: skip
 
 
@@ -117,7 +118,13 @@ _FOR_GROUPS = (
     type=click.Choice(["auto", "memory", "stream"]),
     default="auto",
     show_default=True,
-    help="anatomy: stream a file that does not fit into memory.",
+    help="stream: read a file that does not fit into memory part by part (mondrian, anatomy).",
+)
+@click.option(
+    "--memory",
+    type=Bytes(),
+    metavar="SIZE",
+    help="How much memory streaming may take, such as 2GB or 500MiB; half of what is free.",
 )
 @click.option(
     "--external",
@@ -222,7 +229,7 @@ def publish(
             manifest = publish_file(
                 source, schema, algorithm, _model(given), output,
                 engine=given["engine"], form=form, labels=labels, means=means, seed=seed,
-                progress=tell, **reading, **writing,
+                memory_limit=given["memory"], progress=tell, **reading, **writing,
             )  # fmt: skip
     if as_json:
         click.echo(manifest.to_json(), nl=False)
