@@ -37,6 +37,7 @@ Pieces: TypeAlias = Iterable[pa.Table]
 _PARSING = pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 _ITEMS = 2**20  # of sets, in one piece that is read
+_KEPT_CELLS = 2**25  # of a table that stays in memory once it is read
 _BLOCK_BYTES = 2**26  # of a CSV file; longer lines are read with larger blocks
 _WRITERS = {"parquet": write_parquet, "csv": write_csv}
 
@@ -77,7 +78,7 @@ def write_table(table: pa.Table | Pieces, path: Path) -> None:
 class Files:
     """The tables of a release folder, in the types that release.json states.
 
-    With ``kept`` a table is read once and stays, unless it has cells in it that may be long.
+    With ``kept`` a table is read once and stays, unless it is large or may have long cells.
     """
 
     folder: Path
@@ -90,7 +91,7 @@ class Files:
             return self.kept[stem]
         # as one: a cell that does not fit its type leaves the whole column as it is
         table = self.typed(stem, pa.concat_tables(self._read(stem)))
-        if self.kept is not None:
+        if self.kept is not None and self._stays():
             self.kept[stem] = table
         return table
 
@@ -100,11 +101,11 @@ class Files:
         Where columns are ``coded``, their texts may come as dictionaries: each is then looked at
         once, however often it is repeated. No column has its stated type before ``typed``.
         """
-        if coded and (self.kept is None or self._has_long_cells()):
-            yield from self._read(stem, frozenset(coded))
-            return
-        if self.kept is None or self._has_long_cells():
-            yield from (self.typed(stem, piece) for piece in self._read(stem))
+        if not self._stays():
+            if coded:
+                yield from self._read(stem, frozenset(coded))
+            else:
+                yield from (self.typed(stem, piece) for piece in self._read(stem))
             return
         table = self.whole(stem)
         yield table.slice(0, 0)
@@ -123,6 +124,11 @@ class Files:
     def typed(self, stem: str, table: pa.Table) -> pa.Table:
         """Some rows of a table, decoded, in the types that are stated."""
         return _typed(plain_table(table), self.manifest, self.paths(stem)[0])
+
+    def _stays(self) -> bool:
+        """Whether tables are kept once they are read."""
+        cells = self.manifest.rows * len(self.manifest.types)
+        return self.kept is not None and cells <= _KEPT_CELLS and not self._has_long_cells()
 
     def _has_long_cells(self) -> bool:
         sets = any(kind.startswith("list<") for _, kind in self.manifest.types)
