@@ -41,6 +41,7 @@ from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.mondrian.kernel import Axes, CutRules, PointArrays, cut_all, new_workspace
 from sfumato.algorithms.mondrian.plain import cut_all_plain
 from sfumato.algorithms.mondrian.regions import Regions, Sensitive, plan_regions
+from sfumato.algorithms.mondrian.segments import cut_side_by_side
 from sfumato.algorithms.mondrian.workload import asked_of, require_workload
 from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_serving_space
 from sfumato.algorithms.points import Points
@@ -213,12 +214,12 @@ def _compiled(
     workspace.totals[0] = np.bincount(points.values, points.counts, n_values)
     groups = np.empty(n_points, np.int32)
 
-    def run(control: Counts) -> int:
+    def run(control: Counts) -> None:
         if asked is None:
-            return cut_all(arrays, axes, cut_rules, workspace, groups, control)
-        return cut_all_serving(
-            arrays, axes, cut_rules, asked, workspace, new_serving_space(asked), groups, control
-        )
+            cut_side_by_side(arrays, axes, cut_rules, workspace, groups, control)
+        else:
+            serving = new_serving_space(asked)
+            cut_all_serving(arrays, axes, cut_rules, asked, workspace, serving, groups, control)
 
     announce(cut_all if asked is None else cut_all_serving)
     if n_rows < _WATCHED:

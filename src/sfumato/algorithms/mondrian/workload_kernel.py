@@ -20,12 +20,11 @@ from sfumato.algorithms.mondrian.kernel import (
     CutRules,
     PointArrays,
     Workspace,
-    cut_axis,
     halves_pass,
     move,
     put_halves,
-    rank_axes,
     settle,
+    usual_cut,
 )
 from sfumato.core.arrays import Codes, Counts, Flags, Whole
 from sfumato.core.compiled import inner, kernel
@@ -114,7 +113,7 @@ def cut_all_serving(
             arrays, axes, cut_rules, asked, depth, workspace, serving
         )
         if middle < 0:
-            middle, left_load, axis = _usual_cut(arrays, axes, cut_rules, depth, workspace)
+            middle, left_load, axis = usual_cut(arrays, axes, cut_rules, depth, workspace)
         if middle < 0:
             settle(arrays.member, low, high, n_groups, groups)
             n_groups += 1
@@ -145,35 +144,6 @@ def rows_wanted(codes: Codes, weights: Counts, offsets: Counts, asked: Asked) ->
 
 
 @inner
-def _usual_cut(
-    arrays: PointArrays, axes: Axes, cut_rules: CutRules, depth: int, workspace: Workspace
-) -> tuple[Whole, Whole, Whole]:
-    """Where the right half starts, the left half's load, and the axis; -1: no cut is safe.
-
-    In ``cut_all`` these lines stand in the loop itself: a call would make it slower by a fifth.
-    """
-    low, high = workspace.stack[depth, 0], workspace.stack[depth, 1]
-    load, turn = workspace.stack[depth, 2], workspace.stack[depth, 3]
-    if load >= 2 * cut_rules.least:
-        for t in range(rank_axes(arrays, axes, cut_rules, low, high, turn, workspace)):
-            j = workspace.order[t]
-            middle, left_load = cut_axis(
-                arrays,
-                axes.is_set[j],
-                j,
-                cut_rules,
-                low,
-                high,
-                load,
-                workspace.totals[depth],
-                workspace,
-            )
-            if middle >= 0:
-                return middle, left_load, j
-    return np.int64(-1), np.int64(0), np.int64(-1)
-
-
-@inner
 def _serving_cut(
     arrays: PointArrays,
     axes: Axes,
@@ -183,7 +153,7 @@ def _serving_cut(
     workspace: Workspace,
     serving: ServingSpace,
 ) -> tuple[Whole, Whole, Whole]:
-    """The safe cut that serves the workload most, told as by ``_usual_cut``; -1: none serves."""
+    """The safe cut that serves the workload most, told as by ``usual_cut``; -1: none serves."""
     low, high, load = (
         workspace.stack[depth, 0],
         workspace.stack[depth, 1],
