@@ -33,8 +33,9 @@ test: lint types browser ## Lint, type check, then run every test
 quick: $(VENV)/.dev ## Run the quick tests: units and printed tables, in about a minute
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" tests/unit tests/golden $(PYTEST_ARGS)
 
-coverage: $(VENV)/.dev ## Run the units and name the lines that none of them runs
-	@$(BIN)/python -m pytest -q -n $(WORKERS) -p tools.line_coverage tests/unit tests/golden $(PYTEST_ARGS)
+coverage: $(VENV)/.dev ## Run units, command line and server, and name the lines that no test runs
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -p tools.line_coverage tests/unit tests/golden tests/cli \
+		tests/server $(PYTEST_ARGS)
 
 browser: ## Install Chromium for the tests of the web page, if it is missing and apt can
 	@command -v chromium chromium-browser google-chrome >/dev/null || \

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -36,7 +37,15 @@ class LineCoverage:
         self._left: dict[int, tuple[CodeType, set[int]]] = {}
 
     def start(self) -> None:
-        """Trace this thread from its next call on, and all that begin later."""
+        """Trace this thread from its next call on, and all that begin later.
+
+        Of modules that are there already, as the settings of pytest name a warning, what runs when
+        they are imported has run.
+        """
+        files = [getattr(module, "__file__", None) or "" for module in sys.modules.values()]
+        for file in files:
+            if file.startswith(self._below):
+                self.run[file] |= executable_lines(Path(file), at_import=True)
         threading.settrace(self._called)
         sys.settrace(self._called)
 
@@ -69,13 +78,14 @@ class LineCoverage:
         return self._stepped
 
 
-def executable_lines(path: Path) -> set[int]:
-    """The lines of a file that have code behind them."""
+def executable_lines(path: Path, *, at_import: bool = False) -> set[int]:
+    """The lines of a file that have code behind them; or only those outside of functions."""
     found, waiting = set[int](), [compile(path.read_text("utf-8"), str(path), "exec")]
     while waiting:
         code = waiting.pop()
         found |= _lines(code)
-        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        inside = [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        waiting += [one for one in inside if not (at_import and one.co_flags & CO_OPTIMIZED)]
     return found
 
 
@@ -100,7 +110,7 @@ _SEEN = LineCoverage(PACKAGE)
 
 
 def pytest_load_initial_conftests() -> None:
-    """Begin before the package is imported, whose first lines run then."""
+    """Begin before tests import the package, whose first lines run then."""
     _SEEN.start()
 
 

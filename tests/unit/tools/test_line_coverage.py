@@ -55,6 +55,16 @@ def test_lines_that_did_not_run_are_named(tmp_path: Path) -> None:
     assert share == pytest.approx(1 - 2 / len(lines))
 
 
+def test_what_runs_when_a_module_is_imported(tmp_path: Path) -> None:
+    path = tmp_path / "signs.py"
+    path.write_text(
+        f"{SOURCE}\n\nclass Sign:\n    ONE = 1\n\n    def two(self):\n        return 2\n"
+    )
+    lines = executable_lines(path, at_import=True)
+    assert {3, 6, 15, 19, 20, 22} <= lines
+    assert not lines & {8, 9, 16, 23}
+
+
 @pytest.mark.slow
 def test_what_workers_saw_is_added_up() -> None:
     root = Path(__file__).resolve().parents[3]
@@ -68,3 +78,4 @@ def test_what_workers_saw_is_added_up() -> None:
     shares = {name: int(share) for share, name in found}
     assert shares["models/anonymity.py"] > 50
     assert shares["server/app.py"] == 0
+    assert shares.get("errors.py", 100) > 30  # imported before there is anything to trace
