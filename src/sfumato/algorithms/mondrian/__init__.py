@@ -38,7 +38,8 @@ import pyarrow as pa
 
 from sfumato.algorithms.base import Progress
 from sfumato.algorithms.coarsen import coarsened
-from sfumato.algorithms.mondrian.kernel import Axes, CutRules, PointArrays, cut_all, new_workspace
+from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, new_workspace
+from sfumato.algorithms.mondrian.kernel import cut_all
 from sfumato.algorithms.mondrian.plain import cut_all_plain
 from sfumato.algorithms.mondrian.regions import Regions, Sensitive, plan_regions
 from sfumato.algorithms.mondrian.segments import cut_side_by_side

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.algorithms.goal import Goal
-from sfumato.algorithms.mondrian.kernel import sort_keys
+from sfumato.algorithms.mondrian.ranking import sort_keys
 from sfumato.core.arrays import Codes, Counts, Floats, Whole
 from sfumato.core.compiled import inner, kernel
 from sfumato.models._rules import passes_rules

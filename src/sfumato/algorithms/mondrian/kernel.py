@@ -1,106 +1,25 @@
 """The compiled loop of Mondrian; __init__.py says what it does, this file how.
 
 Points are moved, not pointed at: a segment [low, high) of the arrays is a region still to be cut,
-and a cut reorders it so that its two halves are segments again. Along an axis the values present
-in a segment get ranks: ascending for an ordered attribute, most frequent first for a set of
-unordered values. A cut is then a rank: the values up to it go left.
+and a cut reorders it so that its two halves are segments again. A cut is a rank (ranking.py): the
+values up to it go left.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from sfumato.core.arrays import Codes, Counts, Flags, Floats, Whole
+from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, Workspace
+from sfumato.algorithms.mondrian.ranking import (
+    even_half,
+    find_median,
+    last_of_quota,
+    rank_axes,
+    rank_values,
+)
+from sfumato.core.arrays import Codes, Counts, Whole
 from sfumato.core.compiled import inner, kernel
 from sfumato.models._rules import passes_rules
-
-STACK = 64  # the smaller half is cut first, so a stack of log2(points) segments is enough
-
-
-class PointArrays(NamedTuple):
-    """The points; see points.Points. ``member`` remembers where each point came from."""
-
-    codes: Codes
-    weights: Counts
-    member: Codes
-    starts: Counts
-    values: Codes
-    counts: Counts
-
-
-class Axes(NamedTuple):
-    """Per attribute: first position in ``coordinates``, number of codes, whether it is a set."""
-
-    coordinates: Floats
-    offsets: Counts
-    sizes: Counts
-    is_set: Flags
-
-
-class CutRules(NamedTuple):
-    """What both halves of a cut must satisfy, and how cuts are looked for.
-
-    ``rules`` and ``whole`` are those of models._rules; a group of fewer than ``least`` rows passes
-    no rule, and without ``sensitive`` rules its size is all that counts.
-    """
-
-    rules: Floats
-    whole: Floats
-    least: int
-    sensitive: bool
-    relaxed: bool
-    round_robin: bool
-    all_cuts: bool
-
-
-class Workspace(NamedTuple):
-    """Working space, allocated once outside: a kernel without allocations compiles faster.
-
-    By code: ``amounts``, ``ranks``, ``stamps``. By rank: ``present`` (codes), ``starts``,
-    ``places``. By attribute: ``order``, ``widths``, ``bounds``. By point: ``by_rank``. By sensitive
-    value: ``left`` and ``right`` (the halves under trial), ``scratch``. By place on the stack:
-    ``stack`` (low, high, load, turn) and ``totals`` (histograms).
-    """
-
-    amounts: Counts
-    ranks: Codes
-    stamps: Flags
-    present: Counts
-    starts: Counts
-    places: Counts
-    order: Counts
-    widths: Floats
-    bounds: Codes
-    by_rank: Counts
-    left: Counts
-    right: Counts
-    scratch: Counts
-    stack: Counts
-    totals: Counts
-
-
-def new_workspace(n_points: int, sizes: Counts, n_values: int) -> Workspace:
-    """A workspace for so many points, attributes of these sizes, and sensitive values."""
-    widest, d = int(sizes.max()), len(sizes)
-    return Workspace(
-        amounts=np.zeros(widest, np.int64),
-        ranks=np.zeros(widest, np.int32),
-        stamps=np.zeros(widest, np.bool_),
-        present=np.zeros(widest, np.int64),
-        starts=np.zeros(widest + 1, np.int64),
-        places=np.zeros(widest + 1, np.int64),
-        order=np.zeros(d, np.int64),
-        widths=np.zeros(d, np.float64),
-        bounds=np.zeros((d, 2), np.int32),
-        by_rank=np.zeros(n_points, np.int64),
-        left=np.zeros(n_values, np.int64),
-        right=np.zeros(n_values, np.int64),
-        scratch=np.zeros(n_values + 1, np.int64),
-        stack=np.zeros((STACK, 4), np.int64),
-        totals=np.zeros((STACK, n_values), np.int64),
-    )
 
 
 @kernel
@@ -226,69 +145,6 @@ def put_halves(
 
 
 @inner
-def rank_axes(
-    arrays: PointArrays,
-    axes: Axes,
-    cut_rules: CutRules,
-    low: Whole,
-    high: Whole,
-    turn: Whole,
-    workspace: Workspace,
-) -> int:
-    """The axes worth cutting, in the order to try them; fills their first and last codes."""
-    codes, bounds = arrays.codes, workspace.bounds
-    d = codes.shape[1]
-    for j in range(d):
-        bounds[j, 0] = codes[low, j]
-        bounds[j, 1] = codes[low, j]
-    for i in range(low + 1, high):
-        for j in range(d):
-            code = codes[i, j]
-            if code < bounds[j, 0]:
-                bounds[j, 0] = code
-            elif code > bounds[j, 1]:
-                bounds[j, 1] = code
-    n_axes = 0
-    for step in range(d):
-        j = (turn + step) % d if cut_rules.round_robin else step
-        width = 0.0
-        if bounds[j, 0] < bounds[j, 1]:
-            width = _width(codes, axes, j, bounds, low, high, workspace.stamps)
-        elif not cut_rules.relaxed:
-            continue
-        # insertion keeps the widest first; taking turns keeps the order of the turns
-        at = n_axes
-        while at > 0 and not cut_rules.round_robin and workspace.widths[at - 1] < width:
-            workspace.widths[at] = workspace.widths[at - 1]
-            workspace.order[at] = workspace.order[at - 1]
-            at -= 1
-        workspace.widths[at] = width
-        workspace.order[at] = j
-        n_axes += 1
-    return n_axes
-
-
-@inner
-def _width(
-    codes: Codes, axes: Axes, j: Whole, bounds: Codes, low: Whole, high: Whole, stamps: Flags
-) -> float:
-    """Share of the domain that a segment spans along an axis."""
-    if not axes.is_set[j]:
-        first = axes.offsets[j] + bounds[j, 0]
-        last = axes.offsets[j] + bounds[j, 1]
-        return float(axes.coordinates[last] - axes.coordinates[first])
-    distinct = 0
-    for i in range(low, high):
-        code = codes[i, j]
-        if not stamps[code]:
-            stamps[code] = True
-            distinct += 1
-    for i in range(low, high):
-        stamps[codes[i, j]] = False
-    return float(distinct / axes.sizes[j])
-
-
-@inner
 def cut_axis(
     arrays: PointArrays,
     is_set: bool,
@@ -305,23 +161,19 @@ def cut_axis(
     Even halves first if rows may be divided; then the median, "<= median" before "< median"; then,
     when asked, the most even of all cuts. A start of -1: no cut leaves both halves safe.
     """
-    n_present = _rank_values(arrays, is_set, j, low, high, workspace)
-    upto = np.int64(0)
-    median = np.int64(-1)
+    n_present = rank_values(arrays, is_set, j, low, high, workspace)
+    median, below = find_median(load, workspace)
+    upto = below + workspace.amounts[workspace.present[median]]
     cut: Whole
     left: Whole
-    while 2 * upto < load:
-        median += 1
-        upto += workspace.amounts[workspace.present[median]]
-    below = upto - workspace.amounts[workspace.present[median]]
     # of a set, the more even cut is tried first; along an order, the paper's
     short_first = is_set and load - 2 * below < 2 * upto - load
     for trial in range(4):
-        quota = np.int64(0)
+        quota: Whole = np.int64(0)
         if trial == 0:
             if not cut_rules.relaxed:
                 continue
-            cut, left = median - 1, (load + 1) // 2
+            cut, left = median - 1, even_half(load)
             quota = left - below
         elif trial < 3:
             short = (trial == 2) != short_first
@@ -334,7 +186,10 @@ def cut_axis(
             )
         if left < cut_rules.least or load - left < cut_rules.least:
             continue
-        middle = move(arrays, j, low, high, cut, quota, workspace.ranks)
+        last: Whole = np.int64(-1)
+        if quota > 0:
+            last = last_of_quota(arrays, j, low, high, median, quota, workspace)
+        middle = move(arrays, j, low, high, cut, last, workspace.ranks)
         if not cut_rules.sensitive or halves_pass(
             arrays, cut_rules, low, middle, high, left, load, total, workspace
         ):
@@ -343,83 +198,24 @@ def cut_axis(
 
 
 @inner
-def _rank_values(
-    arrays: PointArrays, is_set: bool, j: Whole, low: Whole, high: Whole, workspace: Workspace
-) -> Whole:
-    """Count the values present along an axis and rank them; how many there are."""
-    codes, weights = arrays.codes, arrays.weights
-    first, last = workspace.bounds[j, 0], workspace.bounds[j, 1]
-    n_present = np.int64(0)
-    if last - first <= 4 * (high - low) + 16:
-        for code in range(first, last + 1):
-            workspace.amounts[code] = 0
-        for i in range(low, high):
-            workspace.amounts[codes[i, j]] += weights[i]
-        for code in range(first, last + 1):
-            if workspace.amounts[code] > 0:
-                workspace.present[n_present] = code
-                n_present += 1
-    else:  # a few points in a large domain: sort what is there
-        for i in range(low, high):
-            workspace.amounts[codes[i, j]] = 0
-        for i in range(low, high):
-            code = codes[i, j]
-            if workspace.amounts[code] == 0:
-                workspace.present[n_present] = code
-                n_present += 1
-            workspace.amounts[code] += weights[i]
-        sort_keys(workspace.present, n_present)
-    if is_set:
-        for r in range(n_present):
-            code = workspace.present[r]
-            workspace.present[r] = (-workspace.amounts[code] << 31) + code
-        sort_keys(workspace.present, n_present)
-        for r in range(n_present):
-            workspace.present[r] &= 0x7FFFFFFF
-    for r in range(n_present):
-        workspace.ranks[workspace.present[r]] = r
-    return n_present
-
-
-@inner
-def sort_keys(keys: Counts, n: Whole) -> None:
-    """Shell's sort with Ciura's gaps, continued by 9/4: short lists mostly, no recursion."""
-    gap = 1
-    while gap < n // 9:
-        gap = gap * 9 // 4 + 1
-    while gap > 0:
-        for i in range(gap, n):
-            key = keys[i]
-            at = i
-            while at >= gap and keys[at - gap] > key:
-                keys[at] = keys[at - gap]
-                at -= gap
-            keys[at] = key
-        gap = gap * 4 // 9
-
-
-@inner
 def move(
-    arrays: PointArrays, j: Whole, low: Whole, high: Whole, cut: Whole, quota: Whole, ranks: Codes
+    arrays: PointArrays, j: Whole, low: Whole, high: Whole, cut: Whole, last: Whole, ranks: Codes
 ) -> Whole:
-    """Bring values of rank <= cut, and ``quota`` points of the next rank, to the left."""
+    """Bring values of rank <= cut, and points of the next rank up to member ``last``, to the
+    left.
+    """
     codes, weights, member = arrays.codes, arrays.weights, arrays.member
     left = low
     right = high - 1
     while True:
         while left <= right:
             rank = ranks[codes[left, j]]
-            if rank > cut:
-                if rank > cut + 1 or quota == 0:
-                    break
-                quota -= 1
+            if rank > cut and (rank > cut + 1 or member[left] > last):
+                break
             left += 1
         while left < right:
             rank = ranks[codes[right, j]]
-            if rank <= cut:
-                break
-            if rank == cut + 1 and quota > 0:
-                quota -= 1
+            if rank <= cut or (rank == cut + 1 and member[right] <= last):
                 break
             right -= 1
         if left >= right:

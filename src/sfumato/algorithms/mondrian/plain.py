@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.algorithms.mondrian.kernel import Axes
+from sfumato.algorithms.mondrian.arrays import Axes
 from sfumato.algorithms.mondrian.workload_kernel import Asked
 from sfumato.algorithms.mondrian.workload_plain import serving_cuts
 from sfumato.algorithms.points import PointJudge, Points

@@ -23,15 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.mondrian.kernel import (
-    Axes,
-    CutRules,
-    PointArrays,
-    Workspace,
-    cut_axis,
-    new_workspace,
-    rank_axes,
-)
+from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, Workspace, new_workspace
+from sfumato.algorithms.mondrian.kernel import cut_axis
+from sfumato.algorithms.mondrian.ranking import rank_axes
 from sfumato.core.arrays import Codes, Counts, Flags, Whole
 from sfumato.core.compiled import kernel
 from sfumato.engines.base import Engine, Room

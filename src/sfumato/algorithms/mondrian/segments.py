@@ -11,15 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.algorithms.mondrian.kernel import (
-    Axes,
-    CutRules,
-    PointArrays,
-    Workspace,
-    cut_all,
-    cut_once,
-    new_workspace,
-)
+from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, Workspace, new_workspace
+from sfumato.algorithms.mondrian.kernel import cut_all, cut_once
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.threads import in_threads
 
@@ -49,6 +42,8 @@ def cut_side_by_side(
         cut_all(arrays, axes, cut_rules, own, groups, control)
 
     in_threads(cut, pending)
+    if control[1]:
+        return  # stopped on the way: not every point has a number
     numbers = np.cumsum(np.bincount(groups) > 0, dtype=np.int32) - np.int32(1)
     groups[:] = numbers[groups]
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from sfumato.algorithms.mondrian.kernel import Axes
+from sfumato.algorithms.mondrian.arrays import Axes
 from sfumato.algorithms.mondrian.workload_kernel import Asked, rows_wanted
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Counts, Flags, Floats

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.algorithms.mondrian.kernel import Axes
+from sfumato.algorithms.mondrian.arrays import Axes
 from sfumato.algorithms.mondrian.workload_kernel import Asked
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts, Flags

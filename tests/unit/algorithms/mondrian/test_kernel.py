@@ -9,14 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.algorithms.mondrian.kernel import (
-    PointArrays,
-    Workspace,
-    _rank_values,
-    move,
-    new_workspace,
-    sort_keys,
-)
+from sfumato.algorithms.mondrian.arrays import PointArrays, Workspace, new_workspace
+from sfumato.algorithms.mondrian.kernel import move
+from sfumato.algorithms.mondrian.ranking import last_of_quota, sort_keys
+from sfumato.algorithms.mondrian.ranking import rank_values as ranked
 from sfumato.core.arrays import Codes
 
 DOMAIN = 500
@@ -24,12 +20,15 @@ DOMAIN = 500
 # inner kernels have no way in from Python; these do
 sort: Any = numba.njit(lambda keys, n: sort_keys(keys, n))
 move_points: Any = numba.njit(
-    lambda arrays, j, low, high, cut, quota, ranks: move(arrays, j, low, high, cut, quota, ranks)
+    lambda arrays, j, low, high, cut, last, ranks: move(arrays, j, low, high, cut, last, ranks)
+)
+select: Any = numba.njit(
+    lambda arrays, rank, quota, workspace: last_of_quota(
+        arrays, 0, 0, arrays.member.size, rank, quota, workspace
+    )
 )
 rank_values: Any = numba.njit(
-    lambda arrays, is_set, j, low, high, workspace: _rank_values(
-        arrays, is_set, j, low, high, workspace
-    )
+    lambda arrays, is_set, j, low, high, workspace: ranked(arrays, is_set, j, low, high, workspace)
 )
 
 
@@ -100,7 +99,10 @@ def test_move(codes: list[int], cut: int, quota: int) -> None:
     next_rank = sum(ranks[code] == cut + 1 for code in codes)
     quota = min(quota, next_rank)
     arrays = cloud_of(codes, list(range(1, len(codes) + 1)))
-    middle = int(move_points(arrays, 0, 0, len(codes), cut, quota, ranks))
+    tied = [point for point, code in enumerate(codes) if ranks[code] == cut + 1]
+    last = tied[quota - 1] if quota else -1
+    middle = int(move_points(arrays, 0, 0, len(codes), cut, last, ranks))
+    assert set(tied[:quota]) <= set(arrays.member[:middle].tolist())
     moved = [int(ranks[code]) for code in arrays.codes[:, 0]]
     expected = sum(ranks[code] <= cut for code in codes) + quota
     assert middle == expected
@@ -115,5 +117,19 @@ def test_move(codes: list[int], cut: int, quota: int) -> None:
 def test_move_leaves_the_rest_of_the_cloud_alone() -> None:
     arrays = cloud_of([4, 3, 2, 1, 0, 4, 3])
     ranks = np.arange(5, dtype=np.int32)
-    assert move_points(arrays, 0, 2, 5, 1, 0, ranks) == 4
+    assert move_points(arrays, 0, 2, 5, 1, -1, ranks) == 4
     assert arrays.member[[0, 1, 5, 6]].tolist() == [0, 1, 5, 6]
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=60), st.randoms(use_true_random=False))
+def test_the_last_of_a_quota(codes: list[int], chance: Any) -> None:
+    """However the points were moved about before."""
+    arrays, workspace = cloud_of(codes), new_workspace(len(codes), np.array([3]), 1)
+    workspace.ranks[:3] = 0, 1, 2
+    chance.shuffle(order := list(range(len(codes))))
+    arrays.member[:] = order
+    arrays.codes[:, 0] = [codes[point] for point in order]
+    for rank in range(3):
+        tied = [point for point, code in enumerate(codes) if code == rank]
+        for quota, point in enumerate(tied, 1):
+            assert select(arrays, rank, quota, workspace) == point
