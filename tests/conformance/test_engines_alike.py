@@ -56,13 +56,15 @@ def people() -> pa.Table:
 def planners() -> Iterator[Partitioner]:
     for algorithm in partitioner_classes():
         for variant in variants(algorithm):
-            if isinstance(variant, Planner) and _plans(variant):
+            if _plans(variant, sf.KAnonymity(2)):
                 yield variant
 
 
-def _plans(algorithm: Planner) -> bool:
+def _plans(algorithm: Partitioner, model: BuiltIn) -> bool:
+    if not isinstance(algorithm, Planner):
+        return False
     try:
-        algorithm.require_planned(requirements(sf.KAnonymity(2), SCHEMA))
+        algorithm.require_planned(requirements(model, SCHEMA))
     except ParameterError:
         return False
     return True
@@ -98,9 +100,9 @@ def test_some_algorithms_plan() -> None:
 @pytest.mark.parametrize("algorithm", list(planners()), ids=identify)
 def test_every_model_is_kept_by_the_same_groups(algorithm: Partitioner, tmp_path: Path) -> None:
     pq.write_table(people(), tmp_path / "in.parquet")
-    regions = 0
-    for number, setting in enumerate(SETTINGS):
-        model: BuiltIn = setting
+    planned = [setting for setting in SETTINGS if _plans(algorithm, setting)]
+    compared = 0
+    for number, model in enumerate(planned):
         how: dict[str, Any] = {"algorithm": algorithm, "model": model}
         memory = made(tmp_path / "in.parquet", SCHEMA, tmp_path / f"m{number}", **how)
         how |= {"engine": "stream", "memory_limit": LITTLE}
@@ -108,8 +110,8 @@ def test_every_model_is_kept_by_the_same_groups(algorithm: Partitioner, tmp_path
         if isinstance(stream, str) and stream.startswith(OutOfMemory.__name__):
             continue  # a region that cannot be cut without breaking the promise
         assert memory == stream, model
-        regions += isinstance(stream, dict)
-    assert regions > len(SETTINGS) // 2
+        compared += isinstance(stream, dict)
+    assert compared > len(planned) // 2
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])

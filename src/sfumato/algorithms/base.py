@@ -62,8 +62,8 @@ class Plan(Protocol):
         """The region of every row of a coded part (engines/coded.py)."""
         ...
 
-    def divide(self, number: int, table: Microdata) -> Partition:
-        """Divide the rows of a region."""
+    def divide(self, number: int, table: Microdata, rows: Counts) -> Partition:
+        """Divide the rows of a region, whose numbers in the table are given."""
         ...
 
 
@@ -75,7 +75,7 @@ class Planner(Protocol):
         """Raise unless such requirements can be planned for."""
         ...
 
-    def plan(self, engine: Engine, bound: Bound, room: Room) -> Plan:
+    def plan(self, engine: Engine, bound: Bound, room: Room, randomness: Randomness) -> Plan:
         """Find regions that fit; ``bound`` knows the table's counts and none of its rows."""
         ...
 

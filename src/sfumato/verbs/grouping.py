@@ -30,7 +30,7 @@ from sfumato.core.keyed import Key
 from sfumato.core.partition import Partition
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
-from sfumato.engines.coded import OTHER, QUASI, ROW, SENSITIVE, matrix_of, microdata
+from sfumato.engines.coded import OTHER, QUASI, ROW, SENSITIVE, matrix_of, microdata, row_numbers
 from sfumato.forms.columns import Labels
 from sfumato.forms.generalized.blocks import Block, arranged
 from sfumato.forms.generalized.release import boxes_of, group_words, published_groups
@@ -90,7 +90,7 @@ def region_of(part: pa.Table, recipe: Recipe) -> Codes:
 def divided(part: pa.Table, number: int, recipe: Recipe) -> pa.Table:
     """The groups of a region: a line each, and its rows."""
     table = microdata(part, recipe.schema, recipe.attributes)
-    partition = recipe.plan.divide(number, table)
+    partition = recipe.plan.divide(number, table, row_numbers(part))
     boxes = boxes_of(table, partition, recipe.labels)
     lines, _ = published_groups(
         table, partition, boxes, recipe.labels, recipe.means, recipe.missing

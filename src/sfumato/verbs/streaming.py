@@ -145,7 +145,7 @@ def _write(
     passage.begin("partitioning", counted.n_rows)
     bound = Bound.of_counts(wish.needs, domain, counted.sensitive, counted.n_rows)
     room = _room(wish.memory, len(schema.quasi))
-    plan = wish.algorithm.plan(coded, bound, room)
+    plan = wish.algorithm.plan(coded, bound, room, randomness)
     _require_room(plan, room, wish.memory)
     recipe = Recipe(
         plan, schema, counted.attributes, counted.sensitive, wish.needs, wish.labels, means,

@@ -48,6 +48,7 @@ from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, 
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.compiled import announce, watch
+from sfumato.core.keyed import Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
@@ -65,6 +66,7 @@ from sfumato.models.bound import (
 )
 from sfumato.models.requirements import Requirement
 
+_TIES = "ties"  # the purpose of a key
 _WATCHED = 200_000  # rows from which a run is long enough to be watched
 
 
@@ -113,20 +115,23 @@ class Mondrian:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = coarsened(require_feasible(needs, table))
-        order = randomness.permutation(table.n_rows).astype(np.int32) if self.relaxed else None
-        return self._divide(bound, 0, order, progress)
+        ties = randomness.key(_TIES) if self.relaxed else None
+        return self._divide(bound, 0, _order(ties, np.arange(table.n_rows)), progress)
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
         """Cuts are planned by counts, for the built-in models, and not for a workload."""
         known = all(isinstance(need.model, BuiltIn) for need in needs)
-        if self.relaxed or self.workload or not known:
+        dealt = self.relaxed and any(need.attribute is not None for need in needs)
+        if dealt or self.workload or not known:
             raise ParameterError(
-                "relaxed cuts, a workload and a model of one's own need all rows in memory; use "
-                "the in-memory engine",
+                "a workload, a model of one's own, and relaxed cuts under models of sensitive "
+                "values need all rows in memory; use the in-memory engine",
                 parameter="engine",
             )
 
-    def plan(self, engine: Engine, bound: Bound, room: Room) -> MondrianPlan:
+    def plan(
+        self, engine: Engine, bound: Bound, room: Room, randomness: Randomness
+    ) -> MondrianPlan:
         """Cut a table beyond memory into regions that fit; regions.py says how."""
         self.require_planned(bound.needs)
         coarse = coarsened(feasible(bound))
@@ -135,6 +140,7 @@ class Mondrian:
         regions = plan_regions(
             engine, _axes(coarse.table), self._cut_rules(rules, coarse.n_rows),
             _sensitive(coarse, rules), rules.whole_counts, coarse.n_rows, room,
+            randomness.key(_TIES) if self.relaxed else None,
         )  # fmt: skip
         return MondrianPlan(self, coarse, regions)
 
@@ -189,10 +195,16 @@ class MondrianPlan:
         """The region of every row of a coded part."""
         return self.regions.of_rows(part)
 
-    def divide(self, number: int, table: Microdata) -> Partition:
-        """Divide the rows of a region."""
+    def divide(self, number: int, table: Microdata, rows: Counts) -> Partition:
+        """Divide the rows of a region, whose numbers in the table are given."""
         turn = int(self.regions.turns[number])
-        return self.algorithm._divide(self.bound.over(table), turn, None, None)
+        order = _order(self.regions.ties, rows)
+        return self.algorithm._divide(self.bound.over(table), turn, order, None)
+
+
+def _order(ties: Key | None, rows: Counts) -> Codes | None:
+    """A random order of rows, by which those that tie are told apart."""
+    return None if ties is None else np.argsort(ties.words(rows), kind="stable").astype(np.int32)
 
 
 def _compiled(

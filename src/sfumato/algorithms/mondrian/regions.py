@@ -25,25 +25,16 @@ import pyarrow as pa
 
 from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, Workspace, new_workspace
 from sfumato.algorithms.mondrian.kernel import cut_axis
-from sfumato.algorithms.mondrian.ranking import rank_axes
+from sfumato.algorithms.mondrian.ranking import find_median, rank_axes, rank_values
+from sfumato.algorithms.mondrian.ties import Tie, quota_words
+from sfumato.algorithms.mondrian.tree import Tree, locate, tie_words
 from sfumato.core.arrays import Codes, Counts, Flags, Whole
 from sfumato.core.compiled import kernel
+from sfumato.core.keyed import Key
 from sfumato.engines.base import Engine, Room
 from sfumato.engines.coded import quasi_codes, sensitive_codes
 
 _LEAF = -1
-
-
-class Tree(NamedTuple):
-    """Cuts: rows whose code along ``axis`` is marked go to the first child, others to the second.
-
-    The marks of a node start at ``starts`` in ``marks``, one for each code of its axis.
-    """
-
-    axis: Codes
-    starts: Counts
-    children: Codes
-    marks: Flags
 
 
 class Sensitive(NamedTuple):
@@ -77,11 +68,13 @@ class Regions:
     region_of_node: Codes
     loads: Counts
     turns: Counts
+    ties: Key | None
 
     def of_rows(self, part: pa.Table) -> Codes:
         """The region of every row of a coded part."""
-        nodes: Codes = self.region_of_node[locate(quasi_codes(part), self.tree)]
-        return nodes
+        found = locate(quasi_codes(part), tie_words(part, self.ties), self.tree)
+        regions: Codes = self.region_of_node[found]
+        return regions
 
 
 @dataclass(slots=True)
@@ -92,6 +85,18 @@ class _Node:
     axis: int = _LEAF
     marks: Flags | None = None
     children: tuple[int, int] = (_LEAF, _LEAF)
+    tie: int = _LEAF
+    word: int = 0
+
+
+class _Cut(NamedTuple):
+    """Which codes of an axis go left, what the halves are; ``quota`` rows of the code ``tie``."""
+
+    axis: int
+    marks: Flags
+    halves: tuple[_Node, _Node]
+    tie: int = _LEAF
+    quota: int = 0
 
 
 def plan_regions(
@@ -102,34 +107,45 @@ def plan_regions(
     whole: Counts,
     n_rows: int,
     room: Room,
+    ties: Key | None = None,
 ) -> Regions:
-    """Cut until every region fits, or cannot be cut at all."""
+    """Cut until every region fits, or cannot be cut at all; ``ties`` where rows may be divided."""
     nodes = [_Node(n_rows, 0, whole)]
     together = max(1, room.bytes // (8 * int(axes.sizes.sum()) * (1 + sensitive.size)))
     large = [0] if n_rows > room.rows else []
     while large:
         asked, large = large[:together], large[together:]
-        counts = engine.reduce(
-            count_nodes, add_counts, _tree(nodes), asked, axes.offsets, axes.sizes, sensitive
-        )
+        counts = engine.reduce(count_nodes, add_counts, _tree(nodes), asked, axes, sensitive, ties)
+        cuts: dict[int, _Cut] = {}
         for place, number in enumerate(asked):
             node = nodes[number]
-            cut = decide(counts, place, axes, cut_rules, node.load, node.turn, node.totals)
+            if ties is None:
+                cut = decide(counts, place, axes, cut_rules, node.load, node.turn, node.totals)
+            else:
+                cut = decide_evenly(counts, place, axes, cut_rules, node.load, node.turn)
             if cut is not None:
-                node.axis, node.marks, halves = cut
-                node.children = len(nodes), len(nodes) + 1
-                nodes += halves
-                large += [at for at in node.children if nodes[at].load > room.rows]
-    return _leaves(nodes)
+                cuts[number] = cut
+        words: dict[int, int] = {}
+        if ties is not None:
+            tied = [Tie(number, cut.axis, cut.tie, cut.quota) for number, cut in cuts.items()]
+            words = dict(zip(cuts, quota_words(engine, _tree(nodes), tied, ties), strict=True))
+        for number, cut in cuts.items():
+            node = nodes[number]
+            node.axis, node.marks, node.tie = cut.axis, cut.marks, cut.tie
+            node.word = words.get(number, 0)
+            node.children = len(nodes), len(nodes) + 1
+            nodes += cut.halves
+            large += [at for at in node.children if nodes[at].load > room.rows]
+    return _leaves(nodes, ties)
 
 
 def count_nodes(
     part: pa.Table,
     tree: Tree,
     asked: Sequence[int],
-    offsets: Counts,
-    sizes: Counts,
+    axes: Axes,
     sensitive: Sensitive,
+    ties: Key | None,
 ) -> NodeCounts:
     """The task of a pass: counts of the nodes that are asked about, in one part."""
     codes = quasi_codes(part)
@@ -138,9 +154,10 @@ def count_nodes(
     places = sensitive_codes(part)[:, sensitive.columns]
     for j, start in enumerate(sensitive.starts):
         places[:, j] = sensitive.places[start:][places[:, j]]
-    rows = np.zeros((len(asked), int(sizes.sum())), np.int64)
+    rows = np.zeros((len(asked), int(axes.sizes.sum())), np.int64)
     values = np.zeros((*rows.shape, sensitive.size), np.int64)
-    count_codes(codes, place[locate(codes, tree)], offsets, places, rows, values)
+    node = locate(codes, tie_words(part, ties), tree)
+    count_codes(codes, place[node], axes.offsets, places, rows, values)
     return NodeCounts(rows, values)
 
 
@@ -159,7 +176,7 @@ def decide(
     load: int,
     turn: int,
     totals: Counts,
-) -> tuple[int, Flags, tuple[_Node, _Node]] | None:
+) -> _Cut | None:
     """The cut that the kernel makes in a region with these counts: axis, codes on the left,
     halves.
     """
@@ -186,8 +203,40 @@ def decide(
             turn = (int(axis) + 1) % len(axes.sizes)
             sides = (left, workspace.left.copy()), (load - left, workspace.right.copy())
             first, second = (_Node(int(size), turn, histogram) for size, histogram in sides)
-            return int(axis), marks, (first, second)
+            return _Cut(int(axis), marks, (first, second))
     return None
+
+
+def decide_evenly(
+    counts: NodeCounts, place: int, axes: Axes, cut_rules: CutRules, load: int, turn: int
+) -> _Cut | None:
+    """The cut of a region whose rows may be divided at will, under rules about sizes alone."""
+    if load < 2 * cut_rules.least:
+        return None
+    rows = counts.rows[place]
+    ends = zip(axes.offsets, axes.offsets + axes.sizes, strict=True)
+    present = [np.flatnonzero(rows[first:last]) for first, last in ends]
+    workspace = new_workspace(max(map(len, present)), axes.sizes, 0)
+    axis = int(order_axes(_padded(present), axes, cut_rules, turn, workspace)[0])
+    nothing = np.zeros((len(rows), 0), np.int64)
+    arrays = _frequency_set(present[axis], axis, len(present), rows[axes.offsets[axis] :], nothing)
+    median, below = median_of(arrays, axes.is_set[axis], axis, load, workspace)
+    marks = np.zeros(int(axes.sizes[axis]), np.bool_)
+    marks[workspace.present[:median]] = True
+    turn, left = (axis + 1) % len(axes.sizes), (load + 1) // 2
+    halves = _Node(left, turn, workspace.left), _Node(load - left, turn, workspace.left)
+    return _Cut(axis, marks, halves, int(workspace.present[median]), left - int(below))
+
+
+@kernel
+def median_of(
+    arrays: PointArrays, is_set: bool, axis: Whole, load: int, workspace: Workspace
+) -> tuple[Whole, Whole]:
+    """Rank the values along an axis; the rank of the median, and how many rows lie below it."""
+    rank_values(
+        arrays, is_set, np.int64(axis), np.int64(0), np.int64(len(arrays.weights)), workspace
+    )
+    return find_median(np.int64(load), workspace)
 
 
 @kernel
@@ -226,19 +275,6 @@ def try_axis(
         totals,
         workspace,
     )
-
-
-@kernel
-def locate(codes: Codes, tree: Tree) -> Codes:
-    """The leaf of every row."""
-    found = np.empty(len(codes), np.int32)
-    for i in range(len(codes)):
-        node = np.int32(0)
-        while tree.axis[node] >= 0:
-            side = 0 if tree.marks[tree.starts[node] + codes[i, tree.axis[node]]] else 1
-            node = tree.children[node, side]
-        found[i] = node
-    return found
 
 
 @kernel
@@ -289,10 +325,12 @@ def _tree(nodes: Sequence[_Node]) -> Tree:
         starts=np.cumsum(lengths) - lengths,
         children=np.array([node.children for node in nodes], np.int32),
         marks=np.concatenate(marks),
+        tie=np.array([node.tie for node in nodes], np.int32),
+        words=np.array([node.word for node in nodes], np.uint64),
     )
 
 
-def _leaves(nodes: Sequence[_Node]) -> Regions:
+def _leaves(nodes: Sequence[_Node], ties: Key | None) -> Regions:
     leaves = [number for number, node in enumerate(nodes) if node.axis == _LEAF]
     region_of_node = np.full(len(nodes), -1, np.int32)
     region_of_node[leaves] = np.arange(len(leaves))
@@ -301,4 +339,5 @@ def _leaves(nodes: Sequence[_Node]) -> Regions:
         region_of_node,
         np.array([nodes[leaf].load for leaf in leaves], np.int64),
         np.array([nodes[leaf].turn for leaf in leaves], np.int64),
+        ties,
     )
