@@ -17,6 +17,7 @@ from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
+from sfumato.errors import DataError
 
 ROW, QUASI, SENSITIVE, OTHER = "row", "quasi", "sensitive", "other"
 _CLOSE = 2**16  # integers within such a range are looked up, not hashed
@@ -93,7 +94,14 @@ def _matrix(part: pa.Table, attributes: Sequence[Attribute]) -> pa.Array:
     narrow = np.int16 if largest <= np.iinfo(np.int16).max else np.int32
     codes = np.empty((part.num_rows, len(attributes)), narrow)
     for j, attribute in enumerate(attributes):
-        codes[:, j] = codes_of(attribute, part.column(attribute.name))
+        found = codes_of(attribute, part.column(attribute.name))
+        if found.min(initial=0) < 0:
+            raise DataError(
+                f"{attribute.name!r} has values now that it did not have before: the table changed "
+                "while it was read; make a copy that stays as it is",
+                source=attribute.name,
+            )
+        codes[:, j] = found
     return pa.FixedSizeListArray.from_arrays(pa.array(codes.ravel()), len(attributes))
 
 

@@ -36,6 +36,11 @@ class Counted:
         """The counts of sensitive values."""
         return {name: self.counts[name] for name in self.rows.schema.sensitive}
 
+    @property
+    def n_parts(self) -> int:
+        """About how many parts there are."""
+        return -(-self.n_rows // PART_ROWS)
+
     def encoded(self, engine: Engine) -> Engine:
         """Parts of codes, kept; the second and last time that the source is read."""
         schema = self.rows.schema
@@ -54,8 +59,8 @@ class Counted:
         return Microdata(schema, 0, self.attributes, codes, others)
 
 
-def open_engine(rows: Rows, scratch: Scratch, tell: Callable[[int], None]) -> StreamEngine:
-    """The rows of a source in parts, numbered; ``tell`` hears how many have passed."""
+def open_engine(rows: Rows, scratch: Scratch, tell: Callable[[], None]) -> StreamEngine:
+    """The rows of a source in parts, numbered; ``tell`` hears of every part that has passed."""
     schema = rows.schema
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
     return StreamEngine(partial(_numbered, rows, columns), scratch, tell)

@@ -57,7 +57,7 @@ class StreamEngine:
 
     scan: Callable[[], Iterator[pa.Table]]
     scratch: Scratch
-    tell: Callable[[int], None]
+    tell: Callable[[], None]
 
     def reduce(
         self, task: Callable[..., Found], merge: Callable[[Found, Found], Found], *shared: Any
@@ -91,4 +91,4 @@ class StreamEngine:
         """As they are scanned."""
         for part in self.scan():
             yield part
-            self.tell(part.num_rows)
+            self.tell()

@@ -15,7 +15,7 @@ of which the figures of release.json are computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,11 +75,22 @@ class Grouped:
     largest: Counts
 
 
-def grouped(engine: Engine, recipe: Recipe) -> Iterator[Grouped]:
-    """Steps 3 and 4: the groups of coded rows, in the order in which they are published."""
-    regions = engine.exchange(region_of, len(recipe.plan.loads), divided, recipe)
-    buckets = regions.exchange(bucket_of, 1 << recipe.bits, published, recipe)
-    return (_read(part) for part in buckets.parts() if part.num_rows)
+def grouped(
+    engine: Engine, recipe: Recipe, n_parts: int, begin: Callable[[str, int], None]
+) -> Iterator[Grouped]:
+    """Steps 3 and 4: the groups of coded rows, in the order in which they are published.
+
+    ``begin`` hears of every pass, and of how many parts it has.
+    """
+    n_regions, n_buckets = len(recipe.plan.loads), 1 << recipe.bits
+    begin("spilling", n_parts)
+    regions = engine.exchange(region_of, n_regions, divided, recipe)
+    begin("dividing", n_regions)
+    buckets = regions.exchange(bucket_of, n_buckets, published, recipe)
+    begin("writing", n_buckets)
+    for part in buckets.parts():
+        if part.num_rows:
+            yield _read(part)
 
 
 def region_of(part: pa.Table, recipe: Recipe) -> Codes:

@@ -95,7 +95,7 @@ def stream_generalized(
             passage.begin("counting values", 0)
             counted = count_values(engine, rows)
             require_form(GeneralizedTable.kind, wish.labels, counted.domain(), wish.needs)
-            passage.begin("encoding", counted.n_rows)
+            passage.begin("encoding", counted.n_parts)
             coded = counted.encoded(engine)
             manifest = _write(coded, counted, wish, randomness, folder, passage, made_of)
         manifest = sealed(manifest, folder)
@@ -104,23 +104,22 @@ def stream_generalized(
 
 
 class Passage:
-    """Tells how far a pass over the rows has come."""
+    """Tells how far a pass over the parts has come."""
 
     def __init__(self, tell: Stages) -> None:
         self._tell = tell
         self._stage, self._total, self._done = "", 0, 0
 
     def begin(self, stage: str, total: int) -> None:
-        """A pass over so many rows begins; 0: nobody knows yet how many."""
+        """A pass over so many parts begins, or several; 0: nobody knows yet over how many."""
         self._stage, self._total, self._done = stage, total, 0
         self._tell(stage, 0.0)
 
-    def passed(self, rows: int) -> None:
-        """So many more rows are done; from the last row on the next pass begins."""
-        self._done += rows
+    def passed(self) -> None:
+        """One more part is done; behind the last one the next pass begins."""
+        self._done += 1
         if self._total:
-            share = self._done / self._total
-            self._tell(self._stage, share % 1.0 if share > 1 else share)
+            self._tell(self._stage, (self._done - 1) % self._total / self._total)
 
 
 def _write(
@@ -142,7 +141,7 @@ def _write(
     key = owner_key()
     if key is not None:
         made_of.append(stated(_row_sum(coded, counted, key), schema, key))
-    passage.begin("partitioning", counted.n_rows)
+    passage.begin("partitioning", counted.n_parts)
     bound = Bound.of_counts(wish.needs, domain, counted.sensitive, counted.n_rows)
     room = _room(wish.memory, len(schema.quasi))
     plan = wish.algorithm.plan(coded, bound, room, randomness)
@@ -152,7 +151,10 @@ def _write(
         randomness.key(GROUPS), randomness.key(ROWS), _bits(counted.n_rows, room),
     )  # fmt: skip
     seen = _Seen(wish)
-    write_table(pieces(seen.passing(grouped(coded, recipe))), folder / f"{STEM}.{wish.format}")
+    groups = grouped(coded, recipe, counted.n_parts, passage.begin)
+    write_table(pieces(seen.passing(groups)), folder / f"{STEM}.{wish.format}")
+    if seen.n_rows != counted.n_rows:
+        raise counted.rows.changed()
     seen.warn(schema)
     return seen.stated(headed)
 
@@ -230,6 +232,11 @@ class _Seen:
         counts = np.concatenate(self.largest, axis=1)
         largest = dict(zip(schema.sensitive, counts, strict=True))
         warn_of_exposed(self.wish.needs, largest, np.concatenate(self.sizes))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows have passed."""
+        return sum(int(sizes.sum()) for sizes in self.sizes)
 
     def stated(self, headed: Manifest) -> Manifest:
         """What release.json states of the groups."""
