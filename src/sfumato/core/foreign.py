@@ -90,7 +90,7 @@ def out_of_memory(doing: str) -> OutOfMemory:
     """What to raise when memory is short."""
     return OutOfMemory(
         f"not enough memory for {doing}; raise its limit (ulimit -v), use a machine with more, or "
-        "fewer rows or columns (anatomy can stream a file: --engine stream)",
+        "fewer rows or columns (a file can be streamed: --engine stream)",
         doing=doing,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from sfumato.core._kernels import count_values
 from sfumato.core.arrays import Codes, Counts, Floats, Ints
 from sfumato.core.attribute import Attribute
+
+BLOCK = 2**22  # rows that are counted at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,19 +49,35 @@ class Histograms:
     def of_groups(
         cls, attribute: Attribute, codes: Ints, groups: Codes, n_groups: int
     ) -> Histograms:
-        """Count the codes of an attribute inside each group."""
-        whole = np.bincount(codes, minlength=attribute.size)
+        """Count the codes of an attribute inside each group.
+
+        Of many rows that stand group by group some are counted at a time: what that takes is much
+        more than the rows themselves.
+        """
+        whole = count_codes(codes, attribute.size)
         if n_groups == 1:
             return cls.of_whole(attribute, whole)
-        sizes = np.bincount(groups, minlength=n_groups)
-        starts = np.append(0, np.cumsum(sizes))
-        first, values, counts = count_values(codes.astype(np.int32), groups, starts, attribute.size)
-        return cls(attribute, first, values[: first[-1]], counts[: first[-1]], whole)
+        if len(codes) > BLOCK and _ascends(groups):
+            blocks = [
+                _counted(attribute, codes[low:high], groups[low:high] - groups[low])
+                for low, high in _whole_groups(groups)
+            ]
+            starts = np.cumsum([0, *(first[-1] for first, _, _ in blocks)])
+            pairs = zip(blocks, starts[:-1], strict=True)
+            firsts = [first[:-1] + start for (first, _, _), start in pairs]
+            return cls(
+                attribute,
+                np.append(np.concatenate(firsts), starts[-1]),
+                np.concatenate([values for _, values, _ in blocks]),
+                np.concatenate([counts for _, _, counts in blocks]),
+                whole,
+            )
+        return cls(attribute, *_counted(attribute, codes, groups, n_groups), whole)
 
     @classmethod
     def of_everyone(cls, attribute: Attribute, codes: Ints) -> Histograms:
         """Count the codes of an attribute in one group of all rows."""
-        return cls.of_whole(attribute, np.bincount(codes, minlength=attribute.size))
+        return cls.of_whole(attribute, count_codes(codes, attribute.size))
 
     @classmethod
     def of_matrix(cls, attribute: Attribute, matrix: Counts, whole: Counts) -> Histograms:
@@ -131,3 +150,40 @@ class Histograms:
         """Sizes only: counts of a small group are about persons."""
         of = "sizes" if self.attribute is None else repr(self.attribute.name)
         return f"Histograms({of}, {len(self.starts) - 1:,} groups, {len(self.whole):,} values)"
+
+
+def count_codes(codes: Ints, size: int) -> Counts:
+    """How often each code occurs; some at a time, since NumPy widens all that it counts."""
+    total = np.zeros(size, np.int64)
+    for low in range(0, len(codes), BLOCK):
+        total += np.bincount(codes[low : low + BLOCK], minlength=size)
+    return total
+
+
+def _counted(
+    attribute: Attribute, codes: Ints, groups: Codes, n_groups: int | None = None
+) -> tuple[Counts, Codes, Counts]:
+    """Where the entries of each group start, the values, and how often each occurs."""
+    sizes = np.bincount(groups, minlength=n_groups or 0)
+    starts = np.append(0, np.cumsum(sizes))
+    first, values, counts = count_values(codes.astype(np.int32), groups, starts, attribute.size)
+    # copies: else rows of the block stay in memory behind a few entries
+    return first, values[: first[-1]].copy(), counts[: first[-1]].copy()
+
+
+def _ascends(groups: Codes) -> bool:
+    for low in range(0, len(groups) - 1, BLOCK):
+        some = groups[low : low + BLOCK + 1]
+        if (some[1:] < some[:-1]).any():
+            return False
+    return True
+
+
+def _whole_groups(groups: Codes) -> Iterator[tuple[int, int]]:
+    """Runs of rows that hold whole groups, as long as is counted at once."""
+    low = 0
+    while low < len(groups):
+        last = groups[min(low + BLOCK, len(groups)) - 1]
+        high = int(np.searchsorted(groups, last, side="right"))
+        yield low, high
+        low = high

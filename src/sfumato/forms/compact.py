@@ -41,11 +41,11 @@ def compact(
     if not lines.num_rows or not names:
         return lines, np.zeros(others.num_rows, np.int32), others
     numbers, first = number_lines(lines)
-    return lines.take(pa.array(first)), numbers[np.concatenate(runs.of_rows)], others
+    return lines.take(pa.array(first)), np.repeat(numbers, np.concatenate(runs.lengths)), others
 
 
 class _Runs:
-    """Runs of equal rows: the first of each, decoded, and the run of every row.
+    """Runs of equal rows: the first of each, decoded, and how long each is.
 
     A run may go on in the next piece. Its head is not kept again there: in pieces of few rows,
     heads that are long would soon be as many as the rows.
@@ -53,20 +53,19 @@ class _Runs:
 
     def __init__(self) -> None:
         self.heads: list[pa.Table] = []
-        self.of_rows: list[Codes] = []
+        self.lengths: list[Counts] = []
         self._last: pa.Table | None = None
-        self._n_runs = 0
 
     def add(self, shown: pa.Table) -> None:
-        starts = _run_starts(shown)
-        heads = plain_table(shown.take(pa.array(np.flatnonzero(starts))))
+        starts = np.flatnonzero(_run_starts(shown))
+        heads = plain_table(shown.take(pa.array(starts)))
+        lengths = np.diff(starts, append=shown.num_rows)
         if self._last is not None and heads.slice(0, 1).equals(self._last):
-            starts[0] = False
-            heads = heads.slice(1)
+            self.lengths[-1][-1] += lengths[0]
+            heads, lengths = heads.slice(1), lengths[1:]
         self.heads.append(heads)
-        self.of_rows.append((np.cumsum(starts) - 1 + self._n_runs).astype(np.int32))
-        self._n_runs += heads.num_rows
-        if heads.num_rows:
+        if len(lengths):
+            self.lengths.append(lengths)
             self._last = heads.slice(heads.num_rows - 1)
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.core import histograms as module
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from tests.support.tables import attribute, histograms
@@ -84,3 +85,20 @@ def test_builders_agree() -> None:
     matrix = histograms(SMALL, [[1, 0, 0, 0, 0], [1, 1, 0, 0, 1]])
     assert found.values.tolist() == matrix.values.tolist()
     assert found.whole.tolist() == matrix.whole.tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=60))
+def test_many_rows_are_counted_some_at_a_time(rows: list[tuple[int, int]]) -> None:
+    """In whichever blocks, and also where groups are mixed and blocks would divide them."""
+    four = attribute(4)
+    for ordered in (sorted(rows), rows):
+        _, numbers = np.unique([group for group, _ in ordered], return_inverse=True)
+        codes = np.array([code for _, code in ordered], np.int8)
+        groups, n_groups = numbers.astype(np.int32), int(numbers.max()) + 1
+        whole = Histograms.of_groups(four, codes, groups, n_groups)
+        for block in (1, 7):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(module, "BLOCK", block)
+                found = Histograms.of_groups(four, codes, groups, n_groups)
+            for name in ("starts", "values", "counts", "whole"):
+                assert np.array_equal(getattr(found, name), getattr(whole, name)), name

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Counts
-from sfumato.core.histograms import Histograms
+from sfumato.core.histograms import Histograms, count_codes
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
 from sfumato.forms.compact import number_lines
@@ -32,7 +32,7 @@ class Generalized:
     @property
     def sizes(self) -> Counts:
         """Rows of each box."""
-        return np.bincount(self.release.group_of_row)
+        return count_codes(self.release.group_of_row, self.release.groups.num_rows)
 
     def flaws(self) -> Iterator[str]:
         """Columns and rows that are not as stated."""
@@ -41,7 +41,8 @@ class Generalized:
         found = [*release.groups.column_names, *release.rows.column_names]
         yield from other_columns(found, stated, "the table")
         yield from other_rows(self.rows, manifest)
-        if np.count_nonzero(np.diff(release.group_of_row)) + 1 > release.groups.num_rows:
+        numbers = release.group_of_row
+        if np.count_nonzero(numbers[1:] != numbers[:-1]) + 1 > release.groups.num_rows:
             yield "rows of a group do not stand together, so their order may tell something"
 
     def histograms(self, on: str) -> Histograms:
