@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from fuzzing import damage, databases, faults, joins, memory, releases, texts
+from fuzzing import damage, databases, engines, faults, joins, memory, releases, texts
 
 
 class Kind(NamedTuple):
@@ -21,6 +21,7 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {
     "releases": Kind(releases.cases, releases.Published, releases.check),
     "joins": Kind(joins.cases, joins.JoinCase, joins.check),
+    "engines": Kind(engines.cases, engines.Streamed, engines.check),
     "databases": Kind(databases.cases, databases.Life, databases.check),
     "inputs": Kind(damage.input_cases, damage.DamagedInput, damage.check_input),
     "stored": Kind(damage.stored_cases, damage.DamagedFolder, damage.check_stored),

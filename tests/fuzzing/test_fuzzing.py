@@ -15,6 +15,7 @@ from fuzzing.kinds import KINDS
 CASES = {
     "releases": 600,
     "joins": 400,
+    "engines": 150,
     "databases": 250,
     "inputs": 1_000,
     "stored": 1_000,

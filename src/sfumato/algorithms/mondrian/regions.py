@@ -33,6 +33,7 @@ from sfumato.core.compiled import kernel
 from sfumato.core.keyed import Key
 from sfumato.engines.base import Engine, Room
 from sfumato.engines.coded import quasi_codes, sensitive_codes
+from sfumato.errors import OutOfMemory
 
 _LEAF = -1
 
@@ -111,8 +112,16 @@ def plan_regions(
 ) -> Regions:
     """Cut until every region fits, or cannot be cut at all; ``ties`` where rows may be divided."""
     nodes = [_Node(n_rows, 0, whole)]
-    together = max(1, room.bytes // (8 * int(axes.sizes.sum()) * (1 + sensitive.size)))
     large = [0] if n_rows > room.rows else []
+    each = 8 * int(axes.sizes.sum()) * (1 + sensitive.size)
+    if large and each > room.bytes:
+        raise OutOfMemory(
+            f"counting {int(axes.sizes.sum()):,} values of quasi-identifiers with "
+            f"{sensitive.size:,} sensitive ones takes {each:,} bytes at a time, where "
+            f"{room.bytes:,} are left for it; allow more memory, or round the values",
+            doing="publishing",
+        )
+    together = max(1, room.bytes // each)
     while large:
         asked, large = large[:together], large[together:]
         counts = engine.reduce(count_nodes, add_counts, _tree(nodes), asked, axes, sensitive, ties)
