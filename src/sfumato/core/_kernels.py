@@ -108,39 +108,42 @@ def rows_by_group(groups: Codes, n_groups: int) -> tuple[Codes, Counts]:
 
 
 @kernel
-def count_values(
-    codes: Codes, groups: Codes, starts: Counts, n_values: int
-) -> tuple[Counts, Codes, Counts]:
-    """Which codes occur in each group, ascending, and how often.
-
-    ``starts`` says where each group would start if rows were sorted by group. Returns where each
-    group's entries start, the codes and the counts, the two latter longer than they are filled.
-    """
-    n_groups = starts.size - 1
+def codes_by_group(codes: Codes, groups: Codes, starts: Counts) -> Codes:
+    """The codes group after group; ``starts`` says where each group's start."""
     place = starts.copy()
     gathered = np.empty(codes.size, np.int32)
     for i in range(codes.size):
         gathered[place[groups[i]]] = codes[i]
         place[groups[i]] += 1
+    return gathered
+
+
+@kernel
+def count_values(codes: Codes, starts: Counts, n_values: int) -> tuple[Counts, Codes, Counts]:
+    """Which codes occur in each group, ascending, and how often.
+
+    Codes stand group after group, ``starts`` says where. Returns where each group's entries start,
+    the codes and the counts, the two latter longer than they are filled.
+    """
+    n_groups = starts.size - 1
     first = np.zeros(n_groups + 1, np.int64)
-    values = np.empty(codes.size, np.int32)
+    values = np.empty(codes.size + 1, np.int32)
     counts = np.empty(codes.size, np.int64)
     seen = np.zeros(n_values, np.int64)
     filled = 0
     for g in range(n_groups):
         begin = filled
         for i in range(starts[g], starts[g + 1]):
-            code = gathered[i]
+            code = codes[i]
             if seen[code] == 0:
                 values[filled] = code
                 filled += 1
             seen[code] += 1
         if 16 * (filled - begin) > n_values:
             filled = begin  # many of them: read them off in order
-            for code in range(n_values):
-                if seen[code] > 0:
-                    values[filled] = code
-                    filled += 1
+            for code in range(n_values):  # without a branch, which nobody could foresee
+                values[filled] = code
+                filled += np.int64(seen[code] > 0)
         else:
             for i in range(begin + 1, filled):  # few of them: insertion sort
                 code = values[i]

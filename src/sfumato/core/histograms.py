@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.core._kernels import count_values
+from sfumato.core._kernels import codes_by_group, count_values
 from sfumato.core.arrays import Codes, Counts, Floats, Ints
 from sfumato.core.attribute import Attribute
 
@@ -47,12 +47,20 @@ class Histograms:
         cls, attribute: Attribute, codes: Ints, groups: Codes, n_groups: int
     ) -> Histograms:
         """Count the codes of an attribute inside each group."""
-        whole = np.bincount(codes, minlength=attribute.size)
         if n_groups == 1:
-            return cls.of_whole(attribute, whole)
+            return cls.of_everyone(attribute, codes)
         sizes = np.bincount(groups, minlength=n_groups)
         starts = np.append(0, np.cumsum(sizes))
-        first, values, counts = count_values(codes.astype(np.int32), groups, starts, attribute.size)
+        ordered = codes_by_group(codes.astype(np.int32), groups, starts)
+        return cls.of_runs(attribute, ordered, sizes)
+
+    @classmethod
+    def of_runs(cls, attribute: Attribute, codes: Ints, sizes: Counts) -> Histograms:
+        """Count the codes of groups that follow each other and have so many rows each."""
+        starts = np.append(0, np.cumsum(sizes))
+        ordered = codes.astype(np.int32, copy=False)
+        first, values, counts = count_values(ordered, starts, attribute.size)
+        whole = np.bincount(ordered, minlength=attribute.size)
         return cls(attribute, first, values[: first[-1]], counts[: first[-1]], whole)
 
     @classmethod

@@ -44,9 +44,11 @@ class Partition:
         """Wrap an array of group numbers, checking that no group is empty."""
         if groups.size == 0:
             raise ParameterError("a partition has at least one row", parameter="groups")
-        if groups.min() < LEFT_OUT:
+        least = groups.min()
+        if least < LEFT_OUT:
             raise ParameterError("groups are numbered from 0", parameter="groups")
-        sizes = np.bincount(groups[groups >= 0]).astype(np.int64)
+        kept = groups if least >= 0 else groups[groups >= 0]
+        sizes = np.bincount(kept).astype(np.int64, copy=False)
         if not len(sizes):
             raise ParameterError("every row is left out", parameter="groups")
         if not sizes.all():
@@ -82,11 +84,14 @@ class Partition:
         boxes = None if self.boxes is None else self.boxes.taken(order)
         return Partition(number[self.groups], self.sizes[order], boxes, self.notes)
 
-    def published_order(self, words: HalfWords) -> Codes:
-        """Rows by the number of their group, in random order inside a group: a word for each."""
+    def published_order(self, words: HalfWords) -> Counts:
+        """Rows by the number of their group, in random order inside a group: a word for each.
+
+        As wide as an index is, so that columns can be taken by it without a copy each.
+        """
         rows, starts = rows_by_group(self.groups, self.n_groups)
         shuffle_groups(rows, starts, words[rows])
-        return rows
+        return rows.astype(np.int64)
 
     def published_groups(self) -> Codes:
         """The group of each row in the published order."""
