@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.core.arrays import Codes, Counts, Flags, HalfWords
+from sfumato.core.arrays import Codes, Counts, Flags, HalfWords, Whole
 from sfumato.core.compiled import inner, kernel
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -130,7 +130,7 @@ def count_values(codes: Codes, starts: Counts, n_values: int) -> tuple[Counts, C
     values = np.empty(codes.size + 1, np.int32)
     counts = np.empty(codes.size, np.int64)
     seen = np.zeros(n_values, np.int64)
-    filled = 0
+    filled: Whole = 0
     for g in range(n_groups):
         begin = filled
         for i in range(starts[g], starts[g + 1]):

@@ -87,7 +87,13 @@ class AnatomizedTables(Askable):
         stems = ("qit", *stems_of("st", list(self.sts)))
         tables = dict(zip(stems, (self.qit, *self.sts.values()), strict=True))
         return write_release(
-            path, tables, self.manifest, force=force, format=format, experiment=experiment
+            path,
+            tables,
+            self.manifest,
+            force=force,
+            format=format,
+            experiment=experiment,
+            ascending=GROUP,
         )
 
     @classmethod
