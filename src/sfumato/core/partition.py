@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core._kernels import rows_by_group, shuffle_groups
+from sfumato.core._kernels import rows_and_words, shuffle_groups
 from sfumato.core.arrays import Codes, Counts, HalfWords
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
@@ -89,8 +89,11 @@ class Partition:
 
         As wide as an index is, so that columns can be taken by it without a copy each.
         """
-        rows, starts = rows_by_group(self.groups, self.n_groups)
-        shuffle_groups(rows, starts, words[rows])
+        starts = np.append(0, np.cumsum(self.sizes))
+        rows, moved = rows_and_words(self.groups, starts, words)
+        if len(rows) != self.n_rows:
+            raise ParameterError("sizes are not those of the groups", parameter="sizes")
+        shuffle_groups(rows, starts, moved)
         return rows.astype(np.int64)
 
     def published_groups(self) -> Codes:
