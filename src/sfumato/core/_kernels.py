@@ -177,17 +177,20 @@ def codes_by_group(codes: Codes, groups: Codes, starts: Counts) -> Codes:
 
 
 @kernel
-def count_values(codes: Codes, starts: Counts, n_values: int) -> tuple[Counts, Codes, Counts]:
+def count_values(
+    codes: Codes, starts: Counts, n_values: int
+) -> tuple[Counts, Codes, Counts, Counts]:
     """Which codes occur in each group, ascending, and how often.
 
     Codes stand group after group, ``starts`` says where. Returns where each group's entries start,
-    the codes and the counts, the two latter longer than they are filled.
+    the codes and the counts, both longer than they are filled, and the counts in all groups.
     """
     n_groups = starts.size - 1
     first = np.zeros(n_groups + 1, np.int64)
     values = np.empty(codes.size + 1, np.int32)
     counts = np.empty(codes.size, np.int64)
     seen = np.zeros(n_values, np.int64)
+    whole = np.zeros(n_values, np.int64)
     filled: Whole = 0
     for g in range(n_groups):
         begin = filled
@@ -212,9 +215,10 @@ def count_values(codes: Codes, starts: Counts, n_values: int) -> tuple[Counts, C
                 values[at] = code
         for i in range(begin, filled):
             counts[i] = seen[values[i]]
+            whole[values[i]] += counts[i]
             seen[values[i]] = 0
         first[g + 1] = filled
-    return first, values, counts
+    return first, values, counts, whole
 
 
 @kernel

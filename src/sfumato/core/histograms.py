@@ -10,6 +10,17 @@ from sfumato.core._kernels import codes_by_group, count_values
 from sfumato.core.arrays import Codes, Counts, Floats, Ints
 from sfumato.core.attribute import Attribute
 
+_PART = 2**16  # codes
+
+
+def count_codes(codes: Ints, size: int) -> Counts:
+    """How often each code occurs; some at a time, as NumPy widens what it counts."""
+    counts = np.zeros(size, np.int64)
+    part = max(_PART, size)
+    for low in range(0, len(codes), part):
+        counts += np.bincount(codes[low : low + part], minlength=size)
+    return counts
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histograms:
@@ -59,14 +70,13 @@ class Histograms:
         """Count the codes of groups that follow each other and have so many rows each."""
         starts = np.append(0, np.cumsum(sizes))
         ordered = codes.astype(np.int32, copy=False)
-        first, values, counts = count_values(ordered, starts, attribute.size)
-        whole = np.bincount(ordered, minlength=attribute.size)
+        first, values, counts, whole = count_values(ordered, starts, attribute.size)
         return cls(attribute, first, values[: first[-1]], counts[: first[-1]], whole)
 
     @classmethod
     def of_everyone(cls, attribute: Attribute, codes: Ints) -> Histograms:
         """Count the codes of an attribute in one group of all rows."""
-        return cls.of_whole(attribute, np.bincount(codes, minlength=attribute.size))
+        return cls.of_whole(attribute, count_codes(codes, attribute.size))
 
     @classmethod
     def of_matrix(cls, attribute: Attribute, matrix: Counts, whole: Counts) -> Histograms:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.core.arrays import Counts, Flags, Floats, Ints
-from sfumato.core.histograms import Histograms
+from sfumato.core.histograms import Histograms, count_codes
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.errors import Infeasible
@@ -40,8 +40,7 @@ class Bound:
         """Count every attribute that a requirement is about."""
         names = {need.attribute for need in needs if need.attribute is not None}
         counts = {
-            name: np.bincount(table.codes[name], minlength=table.attributes[name].size)
-            for name in names
+            name: count_codes(table.codes[name], table.attributes[name].size) for name in names
         }
         return cls.of_counts(needs, table, counts, table.n_rows)
 
