@@ -209,7 +209,7 @@ def _marked(numbers: Ints, low: int, high: int) -> tuple[Ints, Ints]:
         occurs[_offsets(numbers[part], low)] = True
     found = np.flatnonzero(occurs)
     place = (np.cumsum(occurs) - 1).astype(_narrowest(len(found)))
-    places: Ints = np.empty(len(numbers), place.dtype)
+    places = np.empty_like(place, shape=len(numbers))
     for part in parts:
         # what is beyond either end cannot be; to look for it would take a copy
         place.take(_offsets(numbers[part], low), out=places[part], mode="clip")
