@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.core.arrays import Codes, Counts, Flags, HalfWords
+from sfumato.core.arrays import Codes, Counts, Flags, HalfWords, Whole, Words
 from sfumato.core.compiled import inner, kernel
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 _ONE = np.uint64(1)
 _TOP = np.int32(2**31 - 1)
+_HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 
 @kernel
@@ -108,39 +109,102 @@ def rows_by_group(groups: Codes, n_groups: int) -> tuple[Codes, Counts]:
 
 
 @kernel
-def count_values(
-    codes: Codes, groups: Codes, starts: Counts, n_values: int
-) -> tuple[Counts, Codes, Counts]:
-    """Which codes occur in each group, ascending, and how often.
+def rows_and_words(groups: Codes, starts: Counts, words: HalfWords) -> tuple[Codes, HalfWords]:
+    """Rows sorted by group as ``rows_by_group`` does it, and the word of each.
 
-    ``starts`` says where each group would start if rows were sorted by group. Returns where each
-    group's entries start, the codes and the counts, the two latter longer than they are filled.
+    A row travels together with its word: to look for the words afterwards, all over the memory,
+    takes as long as sorting. Nothing is returned if ``starts`` are not those of the groups.
     """
     n_groups = starts.size - 1
+    place = starts.copy()
+    pairs = np.empty(groups.size, np.uint64)
+    for i in range(groups.size):
+        g = groups[i]
+        if g < 0 or g >= n_groups or place[g] >= pairs.size:
+            return np.empty(0, np.int32), np.empty(0, np.uint32)
+        pairs[place[g]] = (np.uint64(words[i]) << _HALF) | np.uint64(i)
+        place[g] += 1
+    for g in range(n_groups):
+        if place[g] != starts[g + 1]:
+            return np.empty(0, np.int32), np.empty(0, np.uint32)
+    rows = np.empty(groups.size, np.int32)
+    moved = np.empty(groups.size, np.uint32)
+    for i in range(groups.size):
+        rows[i] = np.int32(pairs[i] & _LOW)
+        moved[i] = np.uint32(pairs[i] >> _HALF)
+    return rows, moved
+
+
+@kernel
+def argsort_words(words: Words) -> Counts:
+    """The stable order of random words: into as many drawers as there are words, by their first
+    bits, and then inside each drawer, which hardly ever has more than a few.
+    """
+    n = words.size
+    bits = 1
+    while bits < 30 and (1 << bits) < n:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    starts = np.zeros((1 << bits) + 1, np.int32)
+    for word in words:
+        starts[(word >> shift) + _ONE] += 1
+    for drawer in range(1 << bits):
+        starts[drawer + 1] += starts[drawer]
+    order = np.empty(n, np.int64)
+    for i in range(n - 1, -1, -1):  # from the end: then ``starts`` are starts when all is done
+        drawer = (words[i] >> shift) + _ONE
+        starts[drawer] -= 1
+        order[starts[drawer]] = i
+    for i in range(1, n):  # nothing moves beyond its drawer
+        row = order[i]
+        at = i
+        while at > 0 and words[order[at - 1]] > words[row]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = row
+    return order
+
+
+@kernel
+def codes_by_group(codes: Codes, groups: Codes, starts: Counts) -> Codes:
+    """The codes group after group; ``starts`` says where each group's start."""
     place = starts.copy()
     gathered = np.empty(codes.size, np.int32)
     for i in range(codes.size):
         gathered[place[groups[i]]] = codes[i]
         place[groups[i]] += 1
+    return gathered
+
+
+@kernel
+def count_values(
+    codes: Codes, starts: Counts, n_values: int
+) -> tuple[Counts, Codes, Counts, Counts]:
+    """Which codes occur in each group, ascending, and how often.
+
+    Codes stand group after group, ``starts`` says where. Returns where each group's entries start,
+    the codes and the counts, both longer than they are filled, and the counts in all groups.
+    """
+    n_groups = starts.size - 1
     first = np.zeros(n_groups + 1, np.int64)
-    values = np.empty(codes.size, np.int32)
+    values = np.empty(codes.size + 1, np.int32)
     counts = np.empty(codes.size, np.int64)
     seen = np.zeros(n_values, np.int64)
-    filled = 0
+    whole = np.zeros(n_values, np.int64)
+    filled: Whole = 0
     for g in range(n_groups):
         begin = filled
         for i in range(starts[g], starts[g + 1]):
-            code = gathered[i]
+            code = codes[i]
             if seen[code] == 0:
                 values[filled] = code
                 filled += 1
             seen[code] += 1
         if 16 * (filled - begin) > n_values:
             filled = begin  # many of them: read them off in order
-            for code in range(n_values):
-                if seen[code] > 0:
-                    values[filled] = code
-                    filled += 1
+            for code in range(n_values):  # without a branch, which nobody could foresee
+                values[filled] = code
+                filled += np.int64(seen[code] > 0)
         else:
             for i in range(begin + 1, filled):  # few of them: insertion sort
                 code = values[i]
@@ -151,9 +215,10 @@ def count_values(
                 values[at] = code
         for i in range(begin, filled):
             counts[i] = seen[values[i]]
+            whole[values[i]] += counts[i]
             seen[values[i]] = 0
         first[g + 1] = filled
-    return first, values, counts
+    return first, values, counts, whole
 
 
 @kernel

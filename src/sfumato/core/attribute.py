@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.arrays import Codes, Floats, Ints
+from sfumato.core.arrays import Codes, Counts, Floats, Ints
 from sfumato.core.moments import calendar_limits, python_values
 from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
@@ -33,6 +33,7 @@ UNLIKE = (
 )
 _DIGITS_OF_128, _DIGITS_OF_256 = 38, 76
 _CLOSE = 2**16 - 1  # integers within such a range are counted by marking
+_PART = 2**15  # of them at a time
 
 
 class Kind(StrEnum):
@@ -142,7 +143,7 @@ def encode(
     )
     narrow = _narrowest(attribute.size)
     if np.array_equal(codes_of, np.arange(attribute.size)):
-        return attribute, places.astype(narrow)  # found in order, and none is missing
+        return attribute, places.astype(narrow, copy=False)  # found in order, none is missing
     return attribute, np.append(codes_of, attribute.missing_code).astype(narrow)[places]
 
 
@@ -190,17 +191,35 @@ def _found_values(column: pa.Array) -> tuple[pa.Array, Ints]:
         low, high = int(numbers.min()), int(numbers.max())
         if high - low <= _CLOSE:
             # close together: marking what occurs is several times faster than hashing
-            # and unsigned: in the narrowest types a difference may not fit
-            apart = (numbers - numbers.dtype.type(low)).view(f"u{numbers.dtype.itemsize}")
-            offsets = apart.astype(np.uint16)
-            occurs = np.zeros(high - low + 1, np.bool_)
-            occurs[offsets] = True
-            place = (np.cumsum(occurs) - 1).astype(_narrowest(len(occurs)))
-            found = np.flatnonzero(occurs).astype(numbers.dtype) + numbers.dtype.type(low)
-            return pa.array(found, column.type), place[offsets]
+            found, places = _marked(numbers, low, high)
+            return pa.array(found, column.type), places
     encoded = column.dictionary_encode()
     found, places = encoded.dictionary, encoded.indices.fill_null(len(encoded.dictionary))
     return _in_one_spelling(found, places.to_numpy())
+
+
+def _marked(numbers: Ints, low: int, high: int) -> tuple[Ints, Ints]:
+    """The different ones of integers from a short range, and each number's place among them.
+
+    Some at a time: what NumPy makes of them to use them as indices stays in the cache.
+    """
+    parts = [slice(at, at + _PART) for at in range(0, len(numbers), _PART)]
+    occurs = np.zeros(high - low + 1, np.bool_)
+    for part in parts:
+        occurs[_offsets(numbers[part], low)] = True
+    found = np.flatnonzero(occurs)
+    place = (np.cumsum(occurs) - 1).astype(_narrowest(len(found)))
+    places = np.empty_like(place, shape=len(numbers))
+    for part in parts:
+        # what is beyond either end cannot be; to look for it would take a copy
+        place.take(_offsets(numbers[part], low), out=places[part], mode="clip")
+    return found.astype(numbers.dtype) + numbers.dtype.type(low), places
+
+
+def _offsets(numbers: Ints, low: int) -> Counts:
+    """How far numbers are from the least; unsigned, as in narrow types a difference may not fit."""
+    apart = (numbers - numbers.dtype.type(low)).view(f"u{numbers.dtype.itemsize}")
+    return apart.astype(np.intp)
 
 
 def _in_one_spelling(found: pa.Array, places: Ints) -> tuple[pa.Array, Ints]:

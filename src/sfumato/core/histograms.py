@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.core._kernels import count_values
+from sfumato.core._kernels import codes_by_group, count_values
 from sfumato.core.arrays import Codes, Counts, Floats, Ints
 from sfumato.core.attribute import Attribute
 
-BLOCK = 2**22  # rows that are counted at once
+BLOCK = 2**22  # rows whose groups are counted at once
+_PART = 2**16  # codes
+
+
+def count_codes(codes: Ints, size: int) -> Counts:
+    """How often each code occurs; some at a time, as NumPy widens what it counts."""
+    counts = np.zeros(size, np.int64)
+    part = max(_PART, size)
+    for low in range(0, len(codes), part):
+        counts += np.bincount(codes[low : low + part], minlength=size)
+    return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,30 +60,38 @@ class Histograms:
     def of_groups(
         cls, attribute: Attribute, codes: Ints, groups: Codes, n_groups: int
     ) -> Histograms:
-        """Count the codes of an attribute inside each group.
-
-        Of many rows that stand group by group some are counted at a time: what that takes is much
-        more than the rows themselves.
-        """
-        whole = count_codes(codes, attribute.size)
+        """Count the codes of an attribute inside each group."""
         if n_groups == 1:
-            return cls.of_whole(attribute, whole)
-        if len(codes) > BLOCK and _ascends(groups):
-            blocks = [
-                _counted(attribute, codes[low:high], groups[low:high] - groups[low])
-                for low, high in _whole_groups(groups)
-            ]
-            starts = np.cumsum([0, *(first[-1] for first, _, _ in blocks)])
-            pairs = zip(blocks, starts[:-1], strict=True)
-            firsts = [first[:-1] + start for (first, _, _), start in pairs]
-            return cls(
-                attribute,
-                np.append(np.concatenate(firsts), starts[-1]),
-                np.concatenate([values for _, values, _ in blocks]),
-                np.concatenate([counts for _, _, counts in blocks]),
-                whole,
-            )
-        return cls(attribute, *_counted(attribute, codes, groups, n_groups), whole)
+            return cls.of_everyone(attribute, codes)
+        sizes = count_codes(groups, n_groups)
+        if _ascends(groups):
+            return cls.of_runs(attribute, codes, sizes)
+        starts = np.append(0, np.cumsum(sizes))
+        ordered = codes_by_group(codes.astype(np.int32), groups, starts)
+        return cls.of_runs(attribute, ordered, sizes)
+
+    @classmethod
+    def of_runs(cls, attribute: Attribute, codes: Ints, sizes: Counts) -> Histograms:
+        """Count the codes of groups that follow each other and have so many rows each.
+
+        Some groups at a time: what counting takes is much more than the rows themselves.
+        """
+        starts = np.append(0, np.cumsum(sizes))
+        blocks = [
+            _counted(attribute, codes[starts[low] : starts[high]], starts[low : high + 1])
+            for low, high in _whole_groups(starts)
+        ]
+        ends = np.cumsum([0, *(len(one.values) for one in blocks)])
+        return cls(
+            attribute,
+            np.append(
+                _joined([one.first[:-1] + end for one, end in zip(blocks, ends[:-1], strict=True)]),
+                ends[-1],
+            ),
+            _joined([one.values for one in blocks]),
+            _joined([one.counts for one in blocks]),
+            np.sum([one.whole for one in blocks], axis=0),
+        )
 
     @classmethod
     def of_everyone(cls, attribute: Attribute, codes: Ints) -> Histograms:
@@ -152,26 +171,32 @@ class Histograms:
         return f"Histograms({of}, {len(self.starts) - 1:,} groups, {len(self.whole):,} values)"
 
 
-def count_codes(codes: Ints, size: int) -> Counts:
-    """How often each code occurs; some at a time, since NumPy widens all that it counts."""
-    total = np.zeros(size, np.int64)
-    for low in range(0, len(codes), BLOCK):
-        total += np.bincount(codes[low : low + BLOCK], minlength=size)
-    return total
+class _Block(NamedTuple):
+    """Where the entries of each group start, the values, how often each occurs, and in all."""
+
+    first: Counts
+    values: Codes
+    counts: Counts
+    whole: Counts
 
 
-def _counted(
-    attribute: Attribute, codes: Ints, groups: Codes, n_groups: int | None = None
-) -> tuple[Counts, Codes, Counts]:
-    """Where the entries of each group start, the values, and how often each occurs."""
-    sizes = np.bincount(groups, minlength=n_groups or 0)
-    starts = np.append(0, np.cumsum(sizes))
-    first, values, counts = count_values(codes.astype(np.int32), groups, starts, attribute.size)
-    # copies: else rows of the block stay in memory behind a few entries
-    return first, values[: first[-1]].copy(), counts[: first[-1]].copy()
+def _counted(attribute: Attribute, codes: Ints, starts: Counts) -> _Block:
+    ordered = codes.astype(np.int32, copy=False)
+    first, values, counts, whole = count_values(ordered, starts - starts[0], attribute.size)
+    if len(codes) < BLOCK:
+        return _Block(first, values[: first[-1]], counts[: first[-1]], whole)
+    # copies: else as many places as there are rows stay in memory behind a few entries
+    return _Block(first, values[: first[-1]].copy(), counts[: first[-1]].copy(), whole)
+
+
+def _joined(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _ascends(groups: Codes) -> bool:
+    """Whether rows stand group by group, where it pays to know."""
+    if len(groups) <= BLOCK:
+        return False
     for low in range(0, len(groups) - 1, BLOCK):
         some = groups[low : low + BLOCK + 1]
         if (some[1:] < some[:-1]).any():
@@ -179,11 +204,11 @@ def _ascends(groups: Codes) -> bool:
     return True
 
 
-def _whole_groups(groups: Codes) -> Iterator[tuple[int, int]]:
-    """Runs of rows that hold whole groups, as long as is counted at once."""
-    low = 0
-    while low < len(groups):
-        last = groups[min(low + BLOCK, len(groups)) - 1]
-        high = int(np.searchsorted(groups, last, side="right"))
+def _whole_groups(starts: Counts) -> Iterator[tuple[int, int]]:
+    """Runs of groups with about as many rows as are counted at once."""
+    low, n_groups = 0, len(starts) - 1
+    while low < n_groups or not low:
+        high = int(np.searchsorted(starts, starts[low] + BLOCK, side="right")) - 1
+        high = min(max(high, low + 1), n_groups)
         yield low, high
-        low = high
+        low = max(high, 1)

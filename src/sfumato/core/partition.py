@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.core._kernels import rows_by_group, shuffle_groups
+from sfumato.core._kernels import rows_and_words, shuffle_groups
 from sfumato.core.arrays import Codes, Counts, HalfWords
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
@@ -44,9 +44,11 @@ class Partition:
         """Wrap an array of group numbers, checking that no group is empty."""
         if groups.size == 0:
             raise ParameterError("a partition has at least one row", parameter="groups")
-        if groups.min() < LEFT_OUT:
+        least = groups.min()
+        if least < LEFT_OUT:
             raise ParameterError("groups are numbered from 0", parameter="groups")
-        sizes = np.bincount(groups[groups >= 0]).astype(np.int64)
+        kept = groups if least >= 0 else groups[groups >= 0]
+        sizes = np.bincount(kept).astype(np.int64, copy=False)
         if not len(sizes):
             raise ParameterError("every row is left out", parameter="groups")
         if not sizes.all():
@@ -82,11 +84,17 @@ class Partition:
         boxes = None if self.boxes is None else self.boxes.taken(order)
         return Partition(number[self.groups], self.sizes[order], boxes, self.notes)
 
-    def published_order(self, words: HalfWords) -> Codes:
-        """Rows by the number of their group, in random order inside a group: a word for each."""
-        rows, starts = rows_by_group(self.groups, self.n_groups)
-        shuffle_groups(rows, starts, words[rows])
-        return rows
+    def published_order(self, words: HalfWords) -> Counts:
+        """Rows by the number of their group, in random order inside a group: a word for each.
+
+        As wide as an index is, so that columns can be taken by it without a copy each.
+        """
+        starts = np.append(0, np.cumsum(self.sizes))
+        rows, moved = rows_and_words(self.groups, starts, words)
+        if len(rows) != self.n_rows:
+            raise ParameterError("sizes are not those of the groups", parameter="sizes")
+        shuffle_groups(rows, starts, moved)
+        return rows.astype(np.int64)
 
     def published_groups(self) -> Codes:
         """The group of each row in the published order."""

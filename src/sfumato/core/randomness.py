@@ -18,7 +18,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.core.arrays import HalfWords, Words
+from sfumato.core._kernels import argsort_words
+from sfumato.core.arrays import Counts, HalfWords, Words
 from sfumato.core.keyed import KEY_BYTES, Key
 from sfumato.core.seeds import Seed, key_of, number_of, stated_seed
 from sfumato.core.threads import in_threads
@@ -88,9 +89,9 @@ class Randomness:
             return np.frombuffer(self._bytes(4 * n), dtype="<u4").astype(np.uint32, copy=False)
         return self._generator.integers(0, 2**32 - 1, size=n, dtype=np.uint32, endpoint=True)
 
-    def permutation(self, n: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    def permutation(self, n: int) -> Counts:
         """A uniformly random order of n things."""
-        return np.argsort(self.words(n), kind="stable")
+        return argsort_words(self.words(n))
 
     def __repr__(self) -> str:
         """Where it comes from, without the seed: whoever has it can undo the shuffles."""

@@ -39,7 +39,6 @@ _TEXTS = pa.dictionary(pa.int32(), pa.string())
 _ITEMS = 2**20  # of sets, in one piece that is read
 _KEPT_CELLS = 2**25  # of a table that stays in memory once it is read
 _BLOCK_BYTES = 2**26  # of a CSV file; longer lines are read with larger blocks
-_WRITERS = {"parquet": write_parquet, "csv": write_csv}
 
 
 def write_release(
@@ -50,28 +49,35 @@ def write_release(
     force: bool,
     format: FileFormat,
     experiment: bool,
+    ascending: str | None = None,
 ) -> Path:
     """Write a release folder, whole or not at all.
 
-    A release made with a short seed is written as an ``experiment`` only, and says so.
+    A release made with a short seed is written as an ``experiment`` only, and says so. A column of
+    all tables may hold ``ascending`` numbers.
     """
     require_written(manifest.seed, experiment=experiment)
     require_format(format)
     with new_folder(path, force=force) as folder:
-        in_threads(lambda stem: write_table(tables[stem], folder / f"{stem}.{format}"), tables)
+        in_threads(
+            lambda stem: write_table(tables[stem], folder / f"{stem}.{format}", ascending), tables
+        )
         (folder / FILE).write_text(sealed(manifest, folder).to_json(), encoding="utf-8")
     return Path(path)
 
 
 def require_format(format: str) -> None:
     """Raise unless tables can be written in this format."""
-    if format not in _WRITERS:
+    if format not in get_args(FileFormat):
         raise ParameterError(f"format must be parquet or csv, not {format!r}", parameter="format")
 
 
-def write_table(table: pa.Table | Pieces, path: Path) -> None:
+def write_table(table: pa.Table | Pieces, path: Path, ascending: str | None = None) -> None:
     """Write a table, or its pieces one by one, in the format that the file's name ends with."""
-    _WRITERS[path.suffix[1:]](table, path)
+    if path.suffix == ".csv":
+        write_csv(table, path)
+    else:
+        write_parquet(table, path, ascending)
 
 
 @dataclass(frozen=True, slots=True)

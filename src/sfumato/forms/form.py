@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.answers.answerer import Answerer
-from sfumato.core.arrays import Words
+from sfumato.core.arrays import Counts, Words
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -30,13 +30,24 @@ Hashes = Callable[[pa.Table], Words]
 class Shown:
     """A partition as a form shows it, in which groups that look alike are one group.
 
-    ``lines`` are the boxes, one of each group, described by ``columns``; exact forms have none.
+    ``rows`` are in their published order, group after group. ``lines`` are the boxes, one of each
+    group, described by ``columns``; exact forms have none.
     """
 
     table: Microdata
     partition: Partition
+    rows: Counts
     lines: pa.Table = field(default_factory=lambda: pa.table({}))
     columns: tuple[PublishedColumn, ...] = ()
+
+    def counted(self) -> dict[str, Histograms]:
+        """How often each sensitive value occurs in each group."""
+        return {
+            one.name: Histograms.of_runs(
+                one, self.table.codes[one.name][self.rows], self.partition.sizes
+            )
+            for one in self.table.sensitive
+        }
 
 
 def _exactly(
@@ -46,7 +57,9 @@ def _exactly(
     _means: Sequence[str],
     randomness: Randomness,
 ) -> Shown:
-    return Shown(table, partition.relabelled(randomness))
+    partition = partition.relabelled(randomness)
+    rows = partition.published_order(randomness.half_words(partition.n_rows))
+    return Shown(table, partition, rows)
 
 
 def _only_generalized(_release: Any, _names: list[str]) -> Evidence:

@@ -27,7 +27,8 @@ def reconstruction_error(groups: Histograms) -> float:
     >>> round(sf.reconstruction_error(everyone))
     904
     """
-    return float(groups.sizes.sum() - groups.total(groups.shares * groups.counts).sum())
+    sizes = groups.sizes
+    return float(sizes.sum() - (groups.total(np.square(groups.counts)) / sizes).sum())
 
 
 def generalized_reconstruction_error(boxes: Boxes, sizes: Counts) -> float:

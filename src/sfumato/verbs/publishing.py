@@ -10,9 +10,7 @@ from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
 from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
-from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
-from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
 from sfumato.forms.anatomized.release import AnatomizedTables
@@ -162,7 +160,7 @@ def _release(
     made = FORMS[shape]
     assert made.build is not None
     seen = made.show(table, partition, shown, averaged, randomness)
-    groups = _counted(seen.table, seen.partition)
+    groups = seen.counted()
     if qids:
         require_kept_by_each(needs, seen, qids)
     else:
@@ -172,13 +170,3 @@ def _release(
     stated = replace(stated, rows=seen.partition.n_rows, groups=seen.partition.n_groups)
     release: Release = made.build(seen, groups, stated, randomness)
     return release
-
-
-def _counted(table: Microdata, partition: Partition) -> dict[str, Histograms]:
-    """How often each sensitive value occurs in each group."""
-    return {
-        name: Histograms.of_groups(
-            table.attributes[name], table.codes[name], partition.groups, partition.n_groups
-        )
-        for name in table.schema.sensitive
-    }

@@ -165,7 +165,7 @@ def _headed(told: Manifest, domain: Microdata, labels: Labels, means: Sequence[s
     missing = [attribute.name for attribute in domain.quasi if attribute.has_missing]
     boxes = boxes_of(domain, nobody, labels)
     lines, columns = published_groups(domain, nobody, boxes, labels, means, missing)
-    rows, more = published_rows(domain, nobody, lines, np.zeros(0, np.uint32))
+    rows, more = published_rows(domain, nobody.groups, lines)
     return told.of_tables((*columns, *more), lines, rows)
 
 

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.core._kernels import _mixed, number_rows, rows_by_group, shuffle_groups
+from sfumato.core._kernels import (
+    _mixed,
+    argsort_words,
+    number_rows,
+    rows_and_words,
+    rows_by_group,
+    shuffle_groups,
+)
 from sfumato.core.arrays import Codes
 
 BEYOND_64_BITS = 2**31 - 1
@@ -121,3 +128,22 @@ def test_a_shuffle_is_the_one_of_fisher_and_yates() -> None:
     # i = 1: half of 2 = 1; second group: just below half of 2 = 0
     shuffle_groups(rows, np.array([0, 4, 6]), words)
     assert rows.tolist() == [10, 13, 11, 12, 21, 20]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 1000, 5000])
+@pytest.mark.parametrize("bits", [1, 8, 64])
+def test_random_words_are_sorted_stably(n: int, bits: int) -> None:
+    """Few bits: many equal words, all in the first drawers, or all in the last."""
+    words = np.random.default_rng(n).integers(0, 2**bits, n, dtype=np.uint64, endpoint=False)
+    for some in (words, ~words, words << np.uint64(64 - bits)):
+        assert argsort_words(some).tolist() == np.argsort(some, kind="stable").tolist()
+
+
+def test_rows_keep_their_words() -> None:
+    generator = np.random.default_rng(3)
+    groups = generator.integers(0, 40, 3000).astype(np.int32)
+    words = generator.integers(0, 2**32, 3000, dtype=np.uint32)
+    rows, starts = rows_by_group(groups, 40)
+    sorted_rows, moved = rows_and_words(groups, starts, words)
+    assert sorted_rows.tolist() == rows.tolist()
+    assert moved.tolist() == words[rows].tolist()

@@ -148,3 +148,15 @@ def test_published_places_do_not_follow_input_places() -> None:
         trend = stats.spearmanr(np.arange(n), rows)
         assert trend.pvalue > SURELY
         assert not np.array_equal(rows, np.argsort(groups, kind="stable"))
+
+
+@pytest.mark.parametrize(
+    ("groups", "sizes"),
+    [([0, 0, 1], [1, 2]), ([0, 1, 1], [2, 2]), ([0, 0, 1], [1, 1]), ([0, 2, 1], [1, 2])],
+)
+def test_sizes_that_are_not_those_of_the_groups_order_nothing(
+    groups: list[int], sizes: list[int]
+) -> None:
+    wrong = Partition(np.array(groups, np.int32), np.array(sizes, np.int64))
+    with pytest.raises(ParameterError, match="not those of the groups"):
+        wrong.published_order(Randomness(1).half_words(len(groups)))

@@ -30,6 +30,7 @@ from sfumato.core._kernels import shuffle_groups
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
 from sfumato.core.compiled import announce
+from sfumato.core.histograms import count_codes
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -74,7 +75,7 @@ class Anatomize:
 
 def anatomize(codes: Codes, n_values: int, l: int, randomness: Randomness) -> Codes:
     """The group of every row, for eligible codes: none more often than 1/l of all rows."""
-    sizes = np.bincount(codes, minlength=n_values)
+    sizes = count_codes(codes, n_values)
     starts = np.append(0, np.cumsum(sizes))
     slots, _ = fill_slots(sizes, l, randomness)
     # slots are shuffled instead of rows: each bin's share of them fits the processor's cache
@@ -114,7 +115,7 @@ def _leader(bound: Bound) -> tuple[str, int]:
     for need, rule in zip(bound.needs, bound.rules(), strict=True):
         if rule is not None and rule.least > most:
             leader, most = need.attribute or leader, rule.least
-    counts = np.bincount(table.codes[leader])
+    counts = count_codes(table.codes[leader], table.attributes[leader].size)
     return leader, max(1, min(most, table.n_rows // int(counts.max())))
 
 

@@ -26,8 +26,9 @@ from sfumato.forms.files import Files, csv_header
 from sfumato.forms.manifest import FILE, Manifest
 from sfumato.forms.parts import PIECE
 from sfumato.forms.registry import FORMS, Release, form_of
+from sfumato.io.files import chunks_of
 from sfumato.io.types import type_like, type_text
-from sfumato.io.writing import ROW_GROUP, write_csv, write_parquet
+from sfumato.io.writing import DIFFERENCES, ROW_GROUP, write_csv, write_parquet
 
 _OURS = f"parquet-cpp-arrow version {pa.cpp_version}"
 _WRITER = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d\.\d")
@@ -77,13 +78,15 @@ def _other_csv(path: Path, files: Files) -> Iterator[str]:
 def _other_parquet(path: Path, files: Files, release: Release) -> Iterator[str]:
     with pq.ParquetFile(path) as stored:
         metadata = stored.metadata
+        ascending = _kept_as_differences(stored, form_of(release).group_column)
     if not _WRITER.fullmatch(metadata.created_by):
         yield f"{path.name} was not written by a program that sfumato writes with"
         return
     parts = [metadata.row_group(part).num_rows for part in range(metadata.num_row_groups)]
     yield from _other_types(path, release.manifest)
     yield from _other_parts(path, parts, files, release)
-    if _is_written_again(path, _in_parts(files.pieces(path.stem), parts), metadata.created_by):
+    again = _in_parts(files.pieces(path.stem), parts)
+    if _is_written_again(path, again, metadata.created_by, ascending):
         return
     if metadata.created_by == _OURS:
         yield f"{path.name} holds more than its table, or holds it in another way"
@@ -95,11 +98,20 @@ def _other_parquet(path: Path, files: Files, release: Release) -> Iterator[str]:
         )
 
 
-def _is_written_again(path: Path, table: Iterator[pa.Table], written_by: str) -> bool:
+def _kept_as_differences(stored: pq.ParquetFile, column: str | None) -> str | None:
+    """The column, if its numbers are; in older releases they stand like all others."""
+    chunks = chunks_of(stored, 0) if stored.num_row_groups else ()
+    kept = any(one.path_in_schema == column and DIFFERENCES in one.encodings for one in chunks)
+    return column if kept else None
+
+
+def _is_written_again(
+    path: Path, table: Iterator[pa.Table], written_by: str, ascending: str | None
+) -> bool:
     """Whether the same table gives the same bytes, but for the version that the footer names."""
     start = _footer(path)
     with Comparison(path, start) as again:
-        write_parquet(table, again)
+        write_parquet(table, again, ascending)
     footer = bytes(again.tail[:-8]).replace(_named(_OURS), _named(written_by), 1)
     end = len(footer).to_bytes(4, "little") + bytes(again.tail[-4:])
     with path.open("rb") as file:

@@ -26,9 +26,9 @@ def figures(release: Any, evidence: Evidence) -> dict[str, Any]:
 
 
 def _build(
-    shown: Shown, groups: Mapping[str, Histograms], stated: Manifest, randomness: Randomness
+    shown: Shown, groups: Mapping[str, Histograms], stated: Manifest, _randomness: Randomness
 ) -> AnatomizedTables:
-    qit, sts, columns = anatomized_tables(shown.table, shown.partition, groups, randomness)
+    qit, sts, columns = anatomized_tables(shown, groups)
     stated = with_figures(stated, shown, groups)
     return AnatomizedTables(qit, sts, stated.of_tables(columns, qit, *sts.values()))
 

@@ -24,14 +24,13 @@ import pyarrow as pa
 from sfumato.core.askable import Askable
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
-from sfumato.core.partition import Partition
-from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.forms.columns import insensitive_columns
 from sfumato.forms.file_names import stems_found, stems_of
 from sfumato.forms.files import FileFormat, Files, write_release
+from sfumato.forms.form import Shown
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
 from sfumato.forms.remembering import remembered
 
@@ -88,7 +87,13 @@ class AnatomizedTables(Askable):
         stems = ("qit", *stems_of("st", list(self.sts)))
         tables = dict(zip(stems, (self.qit, *self.sts.values()), strict=True))
         return write_release(
-            path, tables, self.manifest, force=force, format=format, experiment=experiment
+            path,
+            tables,
+            self.manifest,
+            force=force,
+            format=format,
+            experiment=experiment,
+            ascending=GROUP,
         )
 
     @classmethod
@@ -147,17 +152,14 @@ class AnatomizedTables(Askable):
 
 
 def anatomized_tables(
-    table: Microdata,
-    partition: Partition,
-    groups: Mapping[str, Histograms],
-    randomness: Randomness,
+    shown: Shown, groups: Mapping[str, Histograms]
 ) -> tuple[pa.Table, dict[str, pa.Table], tuple[PublishedColumn, ...]]:
     """The QIT, the STs, and the description of their columns.
 
     The partition's group numbers are published as they are, counted from 1.
     """
+    table, rows = shown.table, shown.rows
     require_names(table.schema)
-    rows = partition.published_order(randomness.half_words(partition.n_rows))
     qit = dict(
         zip(
             table.schema.quasi,
@@ -168,7 +170,7 @@ def anatomized_tables(
         )
     )
     qit.update(insensitive_columns(table, rows))
-    qit[GROUP] = pa.array(partition.published_groups() + np.int32(1))
+    qit[GROUP] = pa.array(shown.partition.published_groups() + np.int32(1))
     sts = {name: _sensitive_table(name, seen) for name, seen in groups.items()}
     return pa.table(qit), sts, _described(table)
 

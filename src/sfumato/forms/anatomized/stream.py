@@ -19,7 +19,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.core.arrays import Codes
 from sfumato.core.attribute import Attribute
@@ -41,6 +40,7 @@ from sfumato.forms.manifest import (
     describe_column,
 )
 from sfumato.io.folders import new_folder
+from sfumato.io.writing import parquet_writer
 from sfumato.metrics.reconstruction import reconstruction_error
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
@@ -162,8 +162,8 @@ def _write_tables(folder: Path, divided: Divided, randomness: Randomness) -> _Fi
     number = st_fields.field(GROUP).type
     figures = _Figures()
     with (
-        _parquet_writer(folder / "qit.parquet", qit_fields) as qit,
-        _parquet_writer(folder / "st.parquet", st_fields) as st,
+        parquet_writer(folder / "qit.parquet", qit_fields, GROUP) as qit,
+        parquet_writer(folder / "st.parquet", st_fields, GROUP) as st,
     ):
         for block in divided.blocks:
             partition = block.groups.relabelled(randomness)
@@ -197,11 +197,6 @@ def _fields(divided: Divided) -> tuple[pa.Schema, pa.Schema]:
         pa.schema([*divided.fields, pa.field(GROUP, number)]),
         pa.schema([pa.field(GROUP, number), value, pa.field(COUNT, pa.int64())]),
     )
-
-
-def _parquet_writer(path: Path, fields: pa.Schema) -> pq.ParquetWriter:
-    # as io.writing does: values and types, and nothing else
-    return pq.ParquetWriter(path, fields, compression="zstd", store_schema=False)
 
 
 def _numbers(groups: Codes, first: int, kind: pa.DataType) -> pa.Array:

@@ -42,15 +42,15 @@ def _show(
     lines, columns = published_groups(table, partition, boxes, labels, means)
     words = group_words(boxes, lines, means, randomness.key(GROUPS))
     lines, partition = arranged(lines, words, partition)
-    return Shown(table, partition, lines, columns)
+    rows = partition.published_order(randomness.key(ROWS).half_words(np.arange(partition.n_rows)))
+    return Shown(table, partition, rows, lines, columns)
 
 
 def _build(
-    shown: Shown, _groups: Mapping[str, Histograms], stated: Manifest, randomness: Randomness
+    shown: Shown, _groups: Mapping[str, Histograms], stated: Manifest, _randomness: Randomness
 ) -> GeneralizedTable:
     lines, partition = shown.lines, shown.partition
-    in_order = randomness.key(ROWS).half_words(np.arange(partition.n_rows))
-    rows, more = published_rows(shown.table, partition, lines, in_order)
+    rows, more = published_rows(shown.table, shown.rows, lines)
     figures = generalized_figures(
         stated.promise, shown.columns, lines, partition.sizes, stated.suppressed
     )

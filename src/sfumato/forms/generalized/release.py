@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.core.arrays import Codes, Counts, HalfWords, Words
+from sfumato.core.arrays import Codes, Counts, Ints, Words
 from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes
@@ -196,10 +196,9 @@ def _flags(array: pa.BooleanArray) -> Counts:
 
 
 def published_rows(
-    table: Microdata, partition: Partition, lines: pa.Table, words: HalfWords
+    table: Microdata, rows: Ints, lines: pa.Table
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
     """All that is published beside the boxes, row by row, and its description."""
-    rows = partition.published_order(words)
     shown = {
         attribute.name: attribute.decode(table.codes[attribute.name][rows])
         for attribute in table.sensitive

@@ -22,7 +22,7 @@ def _answerer(release: PermutedTable) -> GroupedTables:
 def _build(
     shown: Shown, groups: Mapping[str, Histograms], stated: Manifest, randomness: Randomness
 ) -> PermutedTable:
-    shuffled, columns = permuted_table(shown.table, shown.partition, randomness)
+    shuffled, columns = permuted_table(shown, randomness)
     stated = with_figures(stated, shown, groups)
     return PermutedTable(shuffled, stated.of_tables(columns, shuffled))
 

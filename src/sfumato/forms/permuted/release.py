@@ -24,12 +24,11 @@ import pyarrow as pa
 from sfumato.core.arrays import Ints
 from sfumato.core.askable import Askable
 from sfumato.core.histograms import Histograms
-from sfumato.core.microdata import Microdata
-from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables, anatomized_tables
 from sfumato.forms.files import FileFormat, Files, write_release
+from sfumato.forms.form import Shown
 from sfumato.forms.manifest import Manifest, PublishedColumn, encoded
 from sfumato.forms.remembering import remembered
 
@@ -103,16 +102,16 @@ class PermutedTable(Askable):
 
 
 def permuted_table(
-    table: Microdata, partition: Partition, randomness: Randomness
+    shown: Shown, randomness: Randomness
 ) -> tuple[pa.Table, tuple[PublishedColumn, ...]]:
     """The rows, and the description of their columns."""
-    shown, _, described = anatomized_tables(table, partition, {}, randomness)
-    for attribute in table.sensitive:
+    permuted, _, described = anatomized_tables(shown, {})
+    for attribute in shown.table.sensitive:
         # a random order of its own: nothing leads from a value to the row it came from
-        rows = partition.published_order(randomness.half_words(partition.n_rows))
-        values = attribute.decode(table.codes[attribute.name][rows])
-        shown = shown.append_column(attribute.name, values)
-    return shown, described
+        rows = shown.partition.published_order(randomness.half_words(len(shown.rows)))
+        values = attribute.decode(shown.table.codes[attribute.name][rows])
+        permuted = permuted.append_column(attribute.name, values)
+    return permuted, described
 
 
 def _counted(column: PublishedColumn, table: pa.Table, numbers: Ints, groups: Ints) -> pa.Table:
