@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Protocol
 
 import sfumato
+from sfumato.core.aggregates import AGGREGATES
 from sfumato.server.access import ALLOWED, Grant
 from sfumato.server.errors import STATUS
 from sfumato.server.http import JSON, Call, Reply
@@ -186,7 +187,7 @@ _SCHEMAS: dict[str, Any] = {
     }),
     "Query": _object({}, {
         "where": {"type": "object", "additionalProperties": _PREDICATE},
-        "select": _list(_object({"function": {"enum": ["count", "sum", "avg", "min", "max"]}},
+        "select": _list(_object({"function": {"enum": list(AGGREGATES)}},
                                 {"of": _TEXT, "as": _TEXT})),
         "by": _list(_TEXT),
     }),
