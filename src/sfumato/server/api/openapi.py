@@ -66,7 +66,7 @@ def described(routes: Iterable[Addressed]) -> dict[str, Any]:
             "title": "sfumato statistical database",
             "version": sfumato.__version__,
             "description": "Any number of questions, each answered by an interval that contains "
-            "the truth. Every question is logged before it is answered; no address returns rows.",
+            "the truth. Every question is recorded before it is answered; no address returns rows.",
         },
         "paths": paths,
         "components": {
@@ -300,14 +300,14 @@ OPERATIONS: Mapping[str, Operation] = {
         codes=_ASKING,
     ),
     "explain": Operation(
-        "Whether a question is answerable, and what it uses; reads no rows, logs nothing.",
+        "Whether a question is answerable, and what it uses; reads no rows, records nothing.",
         {JSON: _ref("Explained")},
         ("database",),
         "Single",
         ("unknown_database", "query_refused", "timeout", *_BODY),
     ),
     "ledger": Operation(
-        "Records of the log.",
+        "Records of the ledger.",
         {JSON: _ref("Ledger")},
         ("database", "first", "limit"),
         codes=("unknown_database", "ledger_unavailable"),
