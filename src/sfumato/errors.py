@@ -13,7 +13,7 @@
     ├── ReleaseError       a folder that is not a whole release    .path
     │   └── OutputExists   a folder that is in the way             .path
     ├── StoreError         a database folder that cannot be used   .path
-    │   └── LedgerError    a log that cannot be written now        .path
+    │   └── LedgerError    a ledger that cannot be written now        .path
     ├── MachineError       files or threads that the system        .doing
     │   │                  does not give
     │   └── OutOfMemory    memory that it does not give            .doing
@@ -139,7 +139,7 @@ class StoreError(SfumatoError):
 
 
 class LedgerError(StoreError):
-    """The log of a database cannot be written: nothing was, and nothing may be answered."""
+    """The ledger of a database cannot be written: nothing was, and nothing may be answered."""
 
 
 class MachineError(SfumatoError):

@@ -213,8 +213,8 @@ def test_a_bad_log_is_found(folder: str, run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["verify", "FOLDER"], "has no log"),
-        (["export", "FOLDER"], "has no log"),
+        (["verify", "FOLDER"], "has no ledger"),
+        (["export", "FOLDER"], "has no ledger"),
         (["verify", "FOLDER", "--head", "abc"], "64 hexadecimal digits"),
         (["verify", "nothing"], "not a statistical database"),
         (["export", "nothing", "--format", "xml"], "jsonl"),

@@ -51,7 +51,7 @@ def questions(kind: pa.DataType, values: list[Any]) -> Iterator[Query]:
     """Counts under every kind of condition, all values, and the four other functions."""
     yield Query({}, (COUNT,), ["it"])
     for function in FUNCTIONS:
-        yield Query({}, [Aggregate(function, "it")])  # type: ignore[arg-type]
+        yield Query({}, [Aggregate(function, "it")])
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or None in values:
         return
     for predicate in predicates(values):

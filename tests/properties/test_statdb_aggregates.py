@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.core.query import Aggregate, Function, Query
+from sfumato.core.query import Aggregate, Query
 from sfumato.statdb import Responder
 from sfumato.statdb.layout.index import EVERYBODY
 from sfumato.statdb.responder import Framework
@@ -19,7 +19,7 @@ from tests.properties.test_statdb import decompositions, holds, questions
 from tests.support.releases import rows_of
 from tests.support.tables import microdata
 
-FUNCTIONS: tuple[Function, ...] = ("sum", "avg", "min", "max")
+FUNCTIONS: tuple[str, ...] = ("sum", "avg", "min", "max")
 COHORTS = st.sampled_from([None, 1, 2, 8])
 SALARIES = [None, -3, 0, 1, 4, 5, 9]
 Possible = Sequence[int | None]  # the salaries that rows which qualify have
@@ -63,7 +63,7 @@ def without(responder: Responder, gone: Sequence[int]) -> Responder:
     return replace(responder, stored=replace(responder.stored, index=index))
 
 
-def ask(responder: Responder, query: Query, function: Function) -> sf.Answer:
+def ask(responder: Responder, query: Query, function: str) -> sf.Answer:
     return responder.query(Query(query.where, [Aggregate(function, "salary")])).answer
 
 
@@ -76,7 +76,7 @@ def wanted(query: Query) -> Query:
     return Query(where)
 
 
-def value_of(function: Function, salaries: Possible) -> Any:
+def value_of(function: str, salaries: Possible) -> Any:
     """What SQL makes of them; None where nothing qualifies."""
     known = [salary for salary in salaries if salary is not None]
     if not known:
@@ -112,14 +112,14 @@ def holds_salary(query: Query, salary: int | None) -> bool:
     return holds(Query({"salary": query.where["salary"]}), {"salary": salary})
 
 
-def extremes(function: Function, ways: Sequence[set[tuple[Any, ...]]]) -> tuple[Any, Any, bool]:
+def extremes(function: str, ways: Sequence[set[tuple[Any, ...]]]) -> tuple[Any, Any, bool]:
     """Least and largest value over all combinations of the groups' ways, and if one has no row."""
     found = {value_of(function, [v for part in one for v in part]) for one in product(*ways)}
     known = [value for value in found if value is not None]
     return min(known, default=None), max(known, default=None), None in found
 
 
-def same(found: sf.Answer, lo: Any, hi: Any, nullable: bool, function: Function) -> bool:
+def same(found: sf.Answer, lo: Any, hi: Any, nullable: bool, function: str) -> bool:
     if function == "sum" and nullable and lo is not None:
         lo, hi = min(lo, 0), max(hi, 0)  # a sum of no rows counts as 0
     if lo is None:
@@ -131,7 +131,7 @@ def same(found: sf.Answer, lo: Any, hi: Any, nullable: bool, function: Function)
 @given(databases(), questions(), st.sampled_from(FUNCTIONS))
 @settings(max_examples=250)
 def test_intervals_span_all_possible_tables(
-    responder: Responder | None, query: Query, function: Function
+    responder: Responder | None, query: Query, function: str
 ) -> None:
     if responder is None:
         return
@@ -149,9 +149,7 @@ def reduced(ways: list[set[tuple[Any, ...]]]) -> list[set[tuple[Any, ...]]]:
     return [{tuple(sorted(way)) for way in one} for one in ways]
 
 
-def assert_contains(
-    found: sf.Answer, responder: Responder, query: Query, function: Function
-) -> None:
+def assert_contains(found: sf.Answer, responder: Responder, query: Query, function: str) -> None:
     rows = [row for row in rows_of(responder.table()) if holds(query, row)]
     truth = value_of(function, [row["salary"] for row in rows])
     if truth is None:
@@ -163,7 +161,7 @@ def assert_contains(
 @given(databases(most=8), questions(), st.sampled_from(FUNCTIONS))
 @settings(max_examples=100)
 def test_no_decomposition_has_better_bounds(
-    responder: Responder | None, query: Query, function: Function
+    responder: Responder | None, query: Query, function: str
 ) -> None:
     """At both ends; of whole buckets, in which every combination of rows is a decomposition."""
     if responder is None or responder.cohort is not None or has_left(responder):
@@ -194,7 +192,7 @@ def chosen(group: Group, query: Query) -> Iterator[tuple[Any, ...]]:
 @given(databases("generalization", most=8), questions(ranges_only=True), st.sampled_from(FUNCTIONS))
 @settings(max_examples=250)
 def test_boxes_give_the_interval_of_their_version(
-    responder: Responder | None, query: Query, function: Function
+    responder: Responder | None, query: Query, function: str
 ) -> None:
     if responder is None:
         return
@@ -234,7 +232,7 @@ def box_ways(values: list[int], sure: bool, gone: bool) -> set[tuple[Any, ...]]:
 @given(databases(most=24), questions(), st.sampled_from(FUNCTIONS))
 @settings(max_examples=150)
 def test_the_truth_is_always_inside(
-    responder: Responder | None, query: Query, function: Function
+    responder: Responder | None, query: Query, function: str
 ) -> None:
     if responder is not None:
         query = wanted(query)

@@ -66,7 +66,7 @@ class Kit:
 
 
 def copied(folder: Path, into: Path, name: str = "people") -> Path:
-    """A database of its own, without the tokens and the log that other tests have left."""
+    """A database of its own, without the tokens and the ledger that other tests have left."""
     target = into / f"{name}.statdb"
     shutil.copytree(folder, target, ignore=shutil.ignore_patterns("access*", "ledger*"))
     return target

@@ -1,5 +1,7 @@
 """SUM, AVG, MIN and MAX as answers: an estimate, and bounds in the column's own type.
 
+Every function of core/aggregates.py but COUNT has its bound here.
+
 What is computed is exact (value_bounds.py). Whole numbers and decimals are told as they are.
 Doubles, and averages of anything, are rounded once: to the nearest double where one value is left,
 else downwards at the lower bound and upwards at the upper one. An estimate is as good as doubles
@@ -8,6 +10,7 @@ are, and lies between the bounds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -17,11 +20,13 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.answers.value_bounds import Choices
+from sfumato.core.aggregates import AGGREGATES
 from sfumato.core.answer import Answer
 from sfumato.core.exact import SAFE, Exact, double_above, double_below, nearest
 from sfumato.core.moments import shown
-from sfumato.core.query import Function
+from sfumato.core.query import Aggregate
 from sfumato.errors import QueryRefused
+from sfumato.queries.columns import Catalog
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _DAY_IN_MS = 86_400_000
@@ -29,30 +34,17 @@ _MOST_DECIMAL = 10**76
 NOTHING = Answer(None, None, None, nullable=True)
 
 
-def aggregated(function: Function, choices: Choices, kind: pa.DataType) -> Answer:
+def aggregated(function: str, choices: Choices, kind: pa.DataType) -> Answer:
     """The answer of a function over what may be chosen."""
-    if not choices.possible:
-        return NOTHING
-    if function == "sum":
-        return _sum(choices, kind)
-    if function == "avg":
-        return _average(choices, kind)
-    if function == "min":
-        ends = choices.smallest(), choices.largest_minimum()
-        return _extreme(choices.expected_minimum(), ends, choices, kind)
-    ends = choices.smallest_maximum(), choices.largest()
-    return _extreme(choices.expected_maximum(), ends, choices, kind)
+    return BOUNDS[function](choices, kind) if choices.possible else NOTHING
 
 
-def result_type(function: Function, kind: pa.DataType | None) -> pa.DataType:
-    """The type of a function's bounds over a column; wider where a value does not fit."""
-    if function == "count" or kind is None:
+def result_type(aggregate: Aggregate, catalog: Catalog) -> pa.DataType:
+    """The type of an aggregate's bounds; wider where a value does not fit."""
+    name = aggregate.attribute
+    if name is None:
         return pa.int64()
-    if function == "avg":
-        return pa.float64()
-    if pa.types.is_integer(kind):
-        return pa.int64()
-    return kind if pa.types.is_temporal(kind) or pa.types.is_decimal(kind) else pa.float64()
+    return AGGREGATES[aggregate.function].result(catalog.columns[name].type)
 
 
 def _sum(choices: Choices, kind: pa.DataType) -> Answer:
@@ -60,8 +52,7 @@ def _sum(choices: Choices, kind: pa.DataType) -> Answer:
     if pa.types.is_decimal(kind) and (hi >= _MOST_DECIMAL or lo <= -_MOST_DECIMAL):
         raise _too_large("decimal (76 digits)")
     if not pa.types.is_floating(kind):
-        estimate = _within(choices.expected_sum(), lo, hi)
-        return _told(estimate, lo, hi, choices, kind)
+        return told(choices.expected_sum(), lo, hi, choices, kind)
     try:
         ends = _doubles(lo, hi)
     except OverflowError:
@@ -94,12 +85,28 @@ def _average(choices: Choices, kind: pa.DataType) -> Answer:
     return Answer(_within(estimate, *ends), *ends, not choices.sure)
 
 
-def _extreme(estimate: Any, ends: tuple[Any, Any], choices: Choices, kind: pa.DataType) -> Answer:
-    return _told(_within(estimate, *ends), *ends, choices, kind)
+def _minimum(choices: Choices, kind: pa.DataType) -> Answer:
+    lo, hi = choices.smallest(), choices.largest_minimum()
+    return told(choices.expected_minimum(), lo, hi, choices, kind)
 
 
-def _told(estimate: Any, lo: Any, hi: Any, choices: Choices, kind: pa.DataType) -> Answer:
+def _maximum(choices: Choices, kind: pa.DataType) -> Answer:
+    lo, hi = choices.smallest_maximum(), choices.largest()
+    return told(choices.expected_maximum(), lo, hi, choices, kind)
+
+
+# By the names of core.aggregates: of what may be chosen, some row at least, and the column's type.
+BOUNDS: dict[str, Callable[[Choices, pa.DataType], Answer]] = {
+    "sum": _sum,
+    "avg": _average,
+    "min": _minimum,
+    "max": _maximum,
+}
+
+
+def told(estimate: Any, lo: Any, hi: Any, choices: Choices, kind: pa.DataType) -> Answer:
     """Exact numbers as values of a type; an estimate of whole numbers may be a fraction."""
+    estimate = _within(estimate, lo, hi)
     if pa.types.is_decimal(kind):
         estimate, lo, hi = (_decimal(round(one), kind.scale) for one in (estimate, lo, hi))
     elif pa.types.is_temporal(kind):

@@ -9,7 +9,6 @@ from sfumato.answers.packing import Where
 from sfumato.answers.rows import KeyCounts
 from sfumato.answers.value_bounds import Choices
 from sfumato.core.answer import Likely
-from sfumato.core.query import Function
 from sfumato.queries.columns import Catalog
 
 
@@ -33,7 +32,7 @@ class Answerer(Protocol):
         """The same for every value of an attribute."""
         ...
 
-    def choices(self, where: Where, name: str, function: Function) -> Choices:
+    def choices(self, where: Where, name: str, function: str) -> Choices:
         """What is known, for a function's purpose, of the values of an attribute in the rows that
         satisfy all conditions. The condition that it is not missing is among them.
         """

@@ -23,7 +23,6 @@ from sfumato.answers.value_bounds import Choices
 from sfumato.core.arrays import Counts
 from sfumato.core.compiled import announce
 from sfumato.core.microdata import Microdata
-from sfumato.core.query import Function
 from sfumato.queries.columns import Catalog
 
 
@@ -58,7 +57,7 @@ class GroupedTables(Certain):
         found = holder.tally_by(where, name, self._scope(where, holder))
         return found.with_left_out(self.left_out)
 
-    def choices(self, where: Where, name: str, function: Function) -> Choices:
+    def choices(self, where: Where, name: str, function: str) -> Choices:
         """Choose among the rows of the table that has the attribute."""
         require_all_there(self.left_out, function)
         holder = self._holder(name)

@@ -124,13 +124,11 @@ def _counted(asked: Answerer, where: Where, known: Counted | None = None) -> Ans
 def _types(
     asked: Answerer, query: BoundQuery, answers: Sequence[Sequence[Answer]]
 ) -> tuple[pa.DataType, ...]:
-    columns = asked.catalog.columns
-    kinds = [columns[name].type for name in query.by]
+    kinds = [asked.catalog.columns[name].type for name in query.by]
     for place, aggregate in enumerate(query.select):
         ends = [end for line in answers for end in (line[place].lo, line[place].hi)]
         if all(end is None or isinstance(end, int) for end in ends):
             kinds.append(pa.int64())
         else:
-            kind = None if aggregate.attribute is None else columns[aggregate.attribute].type
-            kinds.append(result_type(aggregate.function, kind))
+            kinds.append(result_type(aggregate, asked.catalog))
     return tuple(kinds)

@@ -55,7 +55,7 @@ def token() -> None:
     type=click.Choice(get_args(Role)),
     default="analyst",
     show_default=True,
-    help="analyst: asks; auditor: also reads the log; owner: also lists tokens.",
+    help="analyst: asks; auditor: also reads the ledger; owner: also lists tokens.",
 )
 @click.option(
     "--expires", type=_Life(), default="90d", show_default=True, help="When it stops working."
@@ -134,7 +134,7 @@ def log() -> None:
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write instead of standard output.")
 def export_log(folder: str, form: str, output: str | None) -> None:
-    """Write all records of the log of the database in FOLDER."""
+    """Write all records of the ledger of the database in FOLDER."""
     with Ledger.open(folder, read_only=True) as ledger, _target(output) as file:
         if form == "csv":
             _write_csv(file, ledger.records())
@@ -145,7 +145,7 @@ def export_log(folder: str, form: str, output: str | None) -> None:
 
 @log.command("verify")
 @click.argument("folder")
-@click.option("--head", metavar="DIGEST", help="A digest noted earlier, which must be in the log.")
+@click.option("--head", metavar="DIGEST", help="A digest noted earlier: the ledger must have it.")
 @click.option(
     "--versions",
     type=click.IntRange(0),
@@ -155,7 +155,7 @@ def export_log(folder: str, form: str, output: str | None) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
 def verify_log(folder: str, head: str | None, versions: int, as_json: bool) -> int:
-    """Check the log of the database in FOLDER: its chain, and its answers against the store.
+    """Check the ledger of the database in FOLDER: its chain, and its answers against the store.
 
     Exits with 1 when something is wrong. Note the head that it prints in another place: only with
     --head can it find that records were cut off at the end.

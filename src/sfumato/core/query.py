@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
+from sfumato.core.aggregates import AGGREGATES
 from sfumato.core.predicates import Position, Predicate, one_of
 from sfumato.errors import ParameterError
-
-Function: TypeAlias = Literal["count", "sum", "avg", "min", "max"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +30,17 @@ class Aggregate:
     89
     """
 
-    function: Function
+    function: str
     attribute: str | None = None
     name: str = ""
     at: Position = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse functions that do not exist; an aggregate without a name is called like itself."""
-        if self.function not in get_args(Function):
-            known = ", ".join(get_args(Function))
+        if self.function not in AGGREGATES:
             raise ParameterError(
-                f"function must be one of {known}, not {self.function!r}", parameter="function"
+                f"function must be one of {', '.join(AGGREGATES)}, not {self.function!r}",
+                parameter="function",
             )
         if self.attribute is None and self.function != "count":
             raise ParameterError(

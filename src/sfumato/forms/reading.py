@@ -28,7 +28,12 @@ _ROUNDING = 1e-9
 
 def read_boxes(columns: Iterable[PublishedColumn], groups: pa.Table) -> Boxes:
     """The boxes of groups, one line each, along the columns given."""
-    return Boxes(tuple(_READERS[column.form](column, groups) for column in columns))
+    return Boxes(tuple(read_side(column, groups) for column in columns))
+
+
+def read_side(column: PublishedColumn, groups: pa.Table) -> Side:
+    """The sides of groups along one column."""
+    return _READERS[column.form](column, groups)
 
 
 def strange_means(
@@ -38,7 +43,7 @@ def strange_means(
     for column in columns:
         name = f"{column.name}_mean"
         if name in column.columns:
-            side, means = _READERS[column.form](column, groups), groups.column(name)
+            side, means = read_side(column, groups), groups.column(name)
             shown: Floats = means.to_numpy(zero_copy_only=False)
             if means.type != pa.float64():
                 yield f"a mean of {column.name!r} is no number"
@@ -96,12 +101,14 @@ def _sets(column: PublishedColumn, groups: pa.Table) -> Side:
 
 def _labels(column: PublishedColumn, groups: pa.Table) -> Side:
     taxonomy = Taxonomy.from_nested(column.taxonomy or {})
-    shown = groups.column(column.name).combine_chunks()
+    shown = groups.column(column.name).combine_chunks().cast(pa.string())
     labels = pa.array(taxonomy.labels, pa.string())
     found = pc.index_in(shown, labels)
     if found.null_count > shown.null_count:
+        stranger = shown.filter(pc.and_(found.is_null(), shown.is_valid()))[0]
         raise SchemaError(
-            f"{column.name!r} has a label that its taxonomy lacks", column=column.name
+            f"{column.name!r} has the label {stranger.as_py()!r}, which its taxonomy lacks",
+            column=column.name,
         )
     nodes: Codes = found.fill_null(-1).to_numpy().astype(np.int32)
     missing = _missing(column, groups) | (nodes < 0)

@@ -1,4 +1,8 @@
-"""From published columns to the sides of boxes; ``answers.sides`` says what they are."""
+"""From published columns to the sides of boxes; ``answers.sides`` says what they are.
+
+Ranges and labels are read in reading.py. Sets and cells are read here, over the values that they
+show: questions list no others, even where release.json states more.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.answers.packing import Domain
 from sfumato.answers.sides import Sides
@@ -18,13 +21,15 @@ from sfumato.answers.sides.sets import SetSides
 from sfumato.answers.sides.spans import SpanSides
 from sfumato.answers.sides.suppressed import CellSides
 from sfumato.core._kernels import number_rows
-from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute, Kind, encode, stated_values
+from sfumato.core.boxes import Nodes, Ranges
 from sfumato.core.exact import exact_numbers
 from sfumato.core.moments import comparable
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import DataError
 from sfumato.forms.manifest import PublishedColumn
+from sfumato.forms.reading import read_side
 from sfumato.io.types import from_texts
 from sfumato.queries.columns import Column, plain_type
 
@@ -97,61 +102,43 @@ def _fraction_type(leaves: Sequence[Any]) -> pa.DataType:
 
 
 def _read_ranges(column: PublishedColumn, boxes: pa.Table) -> tuple[Sides, Codes]:
-    low, high = (boxes.column(name).combine_chunks() for name in column.columns[:2])
-    missing = _may_be_missing(column, boxes)
-    firsts, of_box = _distinct(low, high, missing)
-    low, high = low.take(pa.array(firsts)), high.take(pa.array(firsts))
-    known: Flags = low.is_valid().to_numpy(zero_copy_only=False)
-    kind, missing = low.type, missing[firsts] | ~known
-    listed = _listed(column)
-    if listed is None and not _counts_up(kind):
-        return _read_spans(column.name, low, high, missing), of_box
-    line, places = _line(column.name, listed, kind)
-    lows, highs = np.where(known, places(low), 0), np.where(known, places(high), -1)
-    return PlaceSides(column.name, line, lows, highs, missing), of_box
+    side = read_side(column, boxes)
+    assert isinstance(side, Ranges)
+    sides, of_box = _distinct(side)
+    known, values = sides.low >= 0, side.attribute.values
+    if _listed(column) is None and not _counts_up(values.type):
+        low, high = np.where(known, sides.low, 0), np.where(known, sides.high, -1)
+        ends = comparable(values), exact_numbers(values)
+        return SpanSides(column.name, values.type, *ends, low, high, sides.missing), of_box
+    line, places = _line(column, side.attribute)
+    low, high = (np.where(known, places[ends], 0) for ends in (sides.low, sides.high))
+    return PlaceSides(column.name, line, low, np.where(known, high, -1), sides.missing), of_box
 
 
-def _line(
-    name: str, listed: tuple[Any, ...] | None, kind: pa.DataType
-) -> tuple[Line, Callable[[pa.Array], Counts]]:
-    """The line that ranges run over, and the places of their ends on it."""
-    if listed is None:
-        whole = WholeLine(bool(pa.types.is_date(kind)), kind == pa.uint64())
-        return whole, lambda ends: whole.places(exact_numbers(pc.fill_null(ends, _zero(kind))))
-    values = _typed(listed, kind)
-    return ListLine(_domain(name, values)), _ranks(name, values)
-
-
-def _read_spans(name: str, low: pa.Array, high: pa.Array, missing: Flags) -> Sides:
-    seen = pa.concat_arrays([low, high]).drop_null().unique()
-    ends = seen.take(pc.sort_indices(seen))
-    known = low.is_valid().to_numpy(zero_copy_only=False)
-    ranks = _ranks(name, ends)
-    lows, highs = np.where(known, ranks(low), 0), np.where(known, ranks(high), -1)
-    return SpanSides(name, low.type, comparable(ends), exact_numbers(ends), lows, highs, missing)
+def _line(column: PublishedColumn, attribute: Attribute) -> tuple[Line, Counts]:
+    """The line that ranges run over, and the places of the attribute's codes on it; one more place
+    stands for no value.
+    """
+    values = attribute.values
+    if _listed(column) is not None:
+        return ListLine(_domain(column.name, values)), np.arange(len(values) + 1)
+    whole = WholeLine(bool(pa.types.is_date(values.type)), values.type == pa.uint64())
+    return whole, np.append(whole.places(exact_numbers(values)), 0)
 
 
 def _read_labels(column: PublishedColumn, boxes: pa.Table) -> tuple[Sides, Codes]:
-    labels = boxes.column(column.name).combine_chunks()
-    firsts, of_box = _distinct(labels, labels, _may_be_missing(column, boxes))
-    taxonomy = Taxonomy.from_nested(column.taxonomy or {})
-    node_of = {label: node for node, label in enumerate(taxonomy.labels)}
-    shown = labels.take(pa.array(firsts)).cast(pa.string()).to_pylist()
-    if unknown := next((text for text in shown if text not in node_of and text is not None), None):
-        raise DataError(
-            f"{column.name!r} has the label {unknown!r}, which its taxonomy lacks",
-            source=column.name,
-        )
-    nodes = np.array([node_of.get(label, -1) for label in shown], np.int32)
-    known = nodes >= 0
-    leaves = pa.array([str(leaf) for leaf in taxonomy.leaves]).cast(_leaf_type(column))
+    side = read_side(column, boxes)
+    assert isinstance(side, Nodes)
+    sides, of_box = _distinct(Ranges(side.attribute, side.nodes, side.nodes, side.missing))
+    known, taxonomy = sides.low >= 0, side.taxonomy
+    leaves = side.attribute.values.cast(_leaf_type(column))
     return (
         PlaceSides(
             column.name,
             ListLine(_domain(column.name, leaves)),
-            np.where(known, taxonomy.first_leaf[nodes], 0).astype(np.int64),
-            np.where(known, taxonomy.last_leaf[nodes], -1).astype(np.int64),
-            _may_be_missing(column, boxes)[firsts] | ~known,
+            np.where(known, taxonomy.first_leaf[sides.low], 0).astype(np.int64),
+            np.where(known, taxonomy.last_leaf[sides.low], -1).astype(np.int64),
+            sides.missing,
         ),
         of_box,
     )
@@ -201,49 +188,21 @@ def _domain(name: str, values: pa.Array) -> Domain:
     return Domain(Attribute(name, Kind.CATEGORICAL, values, ordered=True))
 
 
-def _may_be_missing(column: PublishedColumn, boxes: pa.Table) -> Flags:
-    name = f"{column.name}_missing"
-    if name not in column.columns:
-        return np.zeros(boxes.num_rows, np.bool_)
-    flags: Flags = boxes.column(name).to_numpy().astype(np.bool_)
-    return flags
-
-
-def _distinct(low: pa.Array, high: pa.Array, missing: Flags) -> tuple[Codes, Codes]:
-    """The first box with every different side, and the side of every box."""
-    ends = [
-        np.asarray(end.dictionary_encode(null_encoding="encode").indices, np.int32)
-        for end in (low, high)
-    ]
-    sides = np.stack([*ends, missing], axis=1, dtype=np.int32)
-    of_box, firsts, _ = number_rows(sides, sides.max(axis=0).astype(np.int64) + 1)
-    return firsts, of_box
+def _distinct(side: Ranges) -> tuple[Ranges, Codes]:
+    """The different sides, and which of them each box has."""
+    ends = np.stack([side.low + 1, side.high + 1, side.missing], axis=1, dtype=np.int32)
+    of_box, firsts, _ = number_rows(ends, ends.max(axis=0).astype(np.int64) + 1)
+    return side.taken(firsts), of_box
 
 
 def _counts_up(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_date32(kind))
 
 
-def _zero(kind: pa.DataType) -> pa.Scalar:
-    """What stands for the ends of a range that has none."""
-    return pa.scalar(0, pa.int32()).cast(kind) if pa.types.is_date(kind) else pa.scalar(0, kind)
-
-
 def _typed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Stated values in a column's type; release.json has texts of what JSON lacks."""
     array = stated_values(values)
     return from_texts(array, kind) if pa.types.is_string(array.type) else array.cast(kind)
-
-
-def _ranks(name: str, values: pa.Array) -> Callable[[pa.Array], Counts]:
-    def ranks(ends: pa.Array) -> Counts:
-        found = pc.index_in(ends, values)
-        if found.null_count > ends.null_count:
-            raise DataError(f"{name!r} shows a value that its declared order lacks", source=name)
-        places: Counts = found.fill_null(0).to_numpy().astype(np.int64)
-        return places
-
-    return ranks
 
 
 def _run_heads(codes: Codes, starts: Counts, lengths: Counts) -> Counts:

@@ -14,8 +14,8 @@ from pathlib import Path
 from sfumato.errors import StoreError
 
 NEEDS_POSIX = (
-    "changing a statistical database, its log and its server need file locks (fcntl), which POSIX "
-    "systems have (Linux, macOS, BSD) and this one lacks; publishing, verifying, and asking "
+    "changing a statistical database, its ledger and its server need file locks (fcntl), which "
+    "POSIX systems have (Linux, macOS, BSD) and this one lacks; publishing, verifying, and asking "
     "releases and databases do not"
 )
 

@@ -8,11 +8,12 @@ then queries of equal meaning have equal conditions, whatever their words.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from math import ceil, floor
 from typing import Any, NamedTuple
 
+from sfumato.core.aggregates import AGGREGATES
 from sfumato.core.predicates import Both, Compare, Either, Missing, Not, OneOf, Predicate
 from sfumato.core.query import Aggregate, Query
 from sfumato.errors import QueryRefused
@@ -196,17 +197,11 @@ def _bound_aggregate(aggregate: Aggregate, catalog: Catalog) -> Aggregate:
     if aggregate.attribute is None:
         return aggregate
     column = catalog.find(aggregate.attribute, aggregate.at)
-    function = aggregate.function
-    if function in ("sum", "avg") and not column.summable:
+    function, word = AGGREGATES[aggregate.function], aggregate.function.upper()
+    if not function.takes(column.type):
         raise QueryRefused(
-            f"{function.upper()} needs numbers, and {column.name!r} holds none",
-            clause=function.upper(),
+            f"{word} needs {function.needs}, and {column.name!r} holds none",
+            clause=word,
             position=aggregate.at,
         )
-    if function in ("min", "max") and not column.measurable:
-        raise QueryRefused(
-            f"{function.upper()} needs numbers, dates or times, and {column.name!r} holds none",
-            clause=function.upper(),
-            position=aggregate.at,
-        )
-    return Aggregate(function, column.name, aggregate.name, aggregate.at)
+    return replace(aggregate, attribute=column.name)

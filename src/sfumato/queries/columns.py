@@ -45,19 +45,6 @@ class Column:
             pa.types.is_integer(self.type) or pa.types.is_date(self.type)
         )
 
-    @property
-    def summable(self) -> bool:
-        """Whether SUM and AVG mean something."""
-        kind = self.type
-        return bool(
-            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        )
-
-    @property
-    def measurable(self) -> bool:
-        """Whether MIN and MAX can be computed: numbers, dates and times."""
-        return self.summable or bool(pa.types.is_temporal(self.type))
-
     @cached_property
     def ranks(self) -> Mapping[Any, int]:
         """The place of each value in the declared order."""

@@ -30,12 +30,12 @@ _OVERHEAD = 2_000  # bytes of an answer besides its texts, roughly
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answered:
-    """An answer, and its texts: ``content`` for the client, ``logged`` for the ledger."""
+    """An answer, and its texts: ``content`` for the client, ``recorded`` for the ledger."""
 
     question: Question
     result: Result
     content: bytes
-    logged: str
+    recorded: str
     metadata: Mapping[str, str]
     tables: dict[Form, bytes] = field(default_factory=dict)
 

@@ -1,7 +1,7 @@
 """The ledger's one writer: everything that waits is committed together.
 
 Whoever awaits ``append`` goes on when its entries are on disk, so an answer that was sent is an
-answer that is logged. While a commit runs, the next entries gather; under load one flush of the
+answer that is recorded. While a commit runs, the next entries gather; under load one flush of the
 disk serves many answers. A commit that fails fails all of its answers.
 """
 
@@ -151,7 +151,7 @@ def _has_room(folder: Path) -> bool:
 def _unavailable() -> ApiError:
     return ApiError(
         "ledger_unavailable",
-        "the question could not be logged, and is not answered without that",
+        "the question could not be recorded, and is not answered without that",
         "try again later; the owner finds the reason in /ready and the server's log",
         retry_after=10,
     )

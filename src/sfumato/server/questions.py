@@ -20,7 +20,7 @@ from sfumato.answers.group_bounds import Counted
 from sfumato.answers.value_bounds import Choices
 from sfumato.core.attribute import Kind
 from sfumato.core.predicates import Either, Missing, OneOf, Predicate, between
-from sfumato.core.query import Function, Query
+from sfumato.core.query import Query
 from sfumato.errors import DataError, ParameterError, QueryRefused
 from sfumato.queries.binding import bind
 from sfumato.queries.columns import Catalog, position_of
@@ -151,7 +151,7 @@ class Timed:
         self._check()
         return self.responder.counted(conditions)
 
-    def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
+    def choices(self, conditions: Conditions, name: str, function: str) -> Choices:
         """The values of an attribute that rows which satisfy all conditions may have."""
         self._check()
         return self.responder.choices(conditions, name, function)
@@ -181,7 +181,7 @@ class Rowless:
         """Nobody, or a refusal: where no value is wanted, the responder looks at no row."""
         return self.responder.counted({**conditions, self.responder.sensitive: ()})
 
-    def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
+    def choices(self, conditions: Conditions, name: str, function: str) -> Choices:
         """No values, or a refusal."""
         return self.responder.choices({**conditions, name: ()}, name, function)
 

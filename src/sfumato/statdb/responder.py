@@ -31,7 +31,7 @@ from sfumato.core.exact import exact_numbers
 from sfumato.core.fingerprint import digest
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
-from sfumato.core.query import Function, Query
+from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
 from sfumato.core.seeds import Seed
@@ -171,7 +171,7 @@ class Responder:
         types = g_types(stored.index.bitmaps, search.steps, len(quasi), wanted, stored.buckets)
         return g_count(*types, self.n_rows)
 
-    def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
+    def choices(self, conditions: Conditions, name: str, function: str) -> Choices:
         """The values of an attribute that rows which satisfy all conditions may have."""
         quasi, wanted = self._split(conditions)
         self._require_ranges(quasi)

@@ -33,7 +33,7 @@ def test_aggregates_are_called_like_themselves() -> None:
         (lambda: Query(select=[COUNT, COUNT]), "two columns 'count'"),
         (lambda: Query(by=["count_lo"]), "two columns 'count_lo'"),
         (lambda: Query(by=["a", "a"]), "two columns 'a'"),
-        (lambda: Aggregate("median", "a"), "one of count, sum"),  # type: ignore[arg-type]
+        (lambda: Aggregate("median", "a"), "one of count, sum"),
         (lambda: Aggregate("sum"), "sum of what"),
         (lambda: sf.Compare("~", 3), "one of =, <>"),  # type: ignore[arg-type]
         (lambda: sf.Compare("=", None), "use Missing"),

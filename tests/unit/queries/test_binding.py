@@ -177,7 +177,7 @@ def test_names_are_found_whatever_their_case_unless_two_differ_by_it() -> None:
 def test_aggregates_need_values_to_compute_with() -> None:
     catalog = Catalog.of([Column("s", pa.string()), Column("d", pa.date32())])
     for function, name in (("sum", "d"), ("avg", "s"), ("min", "s")):
-        query = Query(select=[sf.Aggregate(function, name)])  # type: ignore[arg-type]
+        query = Query(select=[sf.Aggregate(function, name)])
         with pytest.raises(QueryRefused, match=f"{function.upper()} needs numbers"):
             bind(query, catalog)
     bind(Query(select=[sf.Aggregate("min", "d")]), catalog)

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from sfumato.core.aggregates import AGGREGATES
 from sfumato.core.predicates import Compare, Missing, OneOf, Predicate, between, one_of
 from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.errors import QueryRefused
@@ -489,3 +490,12 @@ def _cells(name: str, random: Random) -> Sequence[Any]:
 def _count(text: str, rows: Sequence[dict[str, Any]]) -> int:
     where = bind(parse(text), CATALOG).where
     return sum(all(values.holds(row[name]) for name, values in where.items()) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["spread", "median"])  # without and with a class of sqlglot's own
+def test_a_function_of_the_table_is_understood(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(AGGREGATES, name, AGGREGATES["sum"])
+    assert parse(f"SELECT {name}(age) AS n FROM t").select == (Aggregate(name, "age", "n"),)
+    for text in (f"{name}()", f"{name}(age, sex)", f"{name}(*)", f"{name}(age + 1)"):
+        with pytest.raises(QueryRefused):
+            parse(f"SELECT {text} FROM t")

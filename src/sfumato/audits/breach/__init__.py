@@ -32,7 +32,7 @@ from sfumato.audits.breach.known_values import (
     require_values,
     unseen_numbers,
 )
-from sfumato.audits.breach.matching import Cells, cells_of
+from sfumato.audits.breach.matching import ShownCells, cells_of
 from sfumato.audits.breach.persons import Persons
 from sfumato.audits.breach.results import QUANTILES, Belief, Breach
 from sfumato.audits.evidence import evidence_of
@@ -311,7 +311,7 @@ def _translated(truth: Attribute, published: Attribute) -> Codes:
 
 
 def _listed(
-    cells: Cells, release: Grouped, external: pa.Table, names: Sequence[str], fitting: Codes
+    cells: ShownCells, release: Grouped, external: pa.Table, names: Sequence[str], fitting: Codes
 ) -> tuple[Counts, int]:
     """How many persons of the list fit each cell, and how many fit one of the cells ``fitting``."""
     listed = Persons.listed(release, external, names)
@@ -326,7 +326,7 @@ def _listed(
 
 
 def _row_chances(
-    cells: Cells, release: Grouped, external: pa.Table | None, names: Sequence[str]
+    cells: ShownCells, release: Grouped, external: pa.Table | None, names: Sequence[str]
 ) -> Floats:
     """Per cell, the chance that one of its rows is a given person's who fits it: R / N, or 1."""
     if external is None:
@@ -335,11 +335,11 @@ def _row_chances(
     return _cell_rows(cells) / np.maximum(1, by_cell)
 
 
-def _entry_cells(cells: Cells) -> Counts:
+def _entry_cells(cells: ShownCells) -> Counts:
     """The cell of every entry."""
     return np.repeat(np.arange(len(cells.starts) - 1), np.diff(cells.starts))
 
 
-def _cell_rows(cells: Cells) -> Counts:
+def _cell_rows(cells: ShownCells) -> Counts:
     """Published rows in each cell."""
     return np.add.reduceat(cells.rows, cells.starts[:-1])

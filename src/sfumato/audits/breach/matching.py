@@ -16,12 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.audits.breach.kernel import covering, mark_ranges, mark_sets
-from sfumato.audits.breach.persons import Persons, declared_domain, quasi_column
+from sfumato.audits.breach.persons import Persons, quasi_column, shared_domain
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Flags, Words
-from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.boxes import Cells, Nodes, Ranges, ValueSets
 from sfumato.forms.anatomized.release import GROUP
 from sfumato.forms.manifest import PublishedColumn
+from sfumato.forms.reading import read_side
 from sfumato.forms.registry import Grouped, form_of
 
 # Codes on an axis: a missing value, a value no published row can have, and then the values.
@@ -47,7 +48,7 @@ class Matches(NamedTuple):
         return np.repeat(np.arange(self.low, self.low + n), np.diff(self.starts))
 
 
-class Cells(Protocol):
+class ShownCells(Protocol):
     """The seam between the forms of a release and what an adversary makes of them."""
 
     @property
@@ -70,7 +71,7 @@ class Cells(Protocol):
         ...
 
 
-def cells_of(release: Grouped, names: Sequence[str]) -> Cells:
+def cells_of(release: Grouped, names: Sequence[str]) -> ShownCells:
     """What a release shows on the known columns."""
     return (_BoxCells if form_of(release).boxes else _Vectors).of(release, names)
 
@@ -153,59 +154,39 @@ class _BoxCells:
 
 
 def _side(column: PublishedColumn, boxes: pa.Table, asked: pa.Array) -> _Side:
-    shown = [boxes.column(name).combine_chunks() for name in column.columns]
-    if column.form == "set":
-        return _set_side(shown[0], asked)
-    flags = f"{column.name}_missing"
-    missing = np.zeros(boxes.num_rows, np.bool_)
-    if flags in column.columns:
-        missing = boxes[flags].to_numpy().astype(np.bool_)
-    if column.form == "cell":
-        return _cell_side(shown[0], boxes[f"{column.name}_suppressed"], asked)
-    if column.form == "label":
-        return _label_side(column, shown[0].cast(pa.string()), missing, asked)
-    low, high = shown[:2]
-    domain = declared_domain(column, low.type)
-    if domain is None:
-        domain = _sorted_domain(low, high, asked)
-    return _Side(_ends(low, domain), _ends(high, domain), missing, None, _codes_in(asked, domain))
+    side = read_side(column, boxes)
+    if isinstance(side, Nodes):
+        return _label_side(side, asked)
+    domain = shared_domain(column, side.attribute, asked)
+    places = np.append(_ends(side.attribute.values, domain), np.int32(_MISSING))
+    points = _codes_in(asked.cast(domain.type), domain)
+    if isinstance(side, Ranges):
+        return _Side(places[side.low], places[side.high], side.missing, None, points)
+    if isinstance(side, Cells):
+        return _cell_side(side, places, points)
+    assert isinstance(side, ValueSets)
+    return _set_side(side, places, points)
 
 
-def _label_side(column: PublishedColumn, shown: pa.Array, missing: Flags, asked: pa.Array) -> _Side:
-    assert column.taxonomy is not None
-    tree = Taxonomy.from_nested(column.taxonomy)
-    nodes = pc.index_in(shown, pa.array(tree.labels, pa.string()))
-    known, places = ~_flags(nodes.is_null()), nodes.fill_null(0).to_numpy()
-    low, high = (np.where(known, leaf[places] + _FIRST, _MISSING).astype(np.int32)
-                 for leaf in (tree.first_leaf, tree.last_leaf))  # fmt: skip
-    leaves = declared_domain(column, pa.string())
-    return _Side(low, high, missing, None, _codes_in(asked, leaves))
+def _label_side(side: Nodes, asked: pa.Array) -> _Side:
+    ends = (side.taxonomy.first_leaf, side.taxonomy.last_leaf)
+    low, high = (np.where(side.nodes < 0, _MISSING, leaf[side.nodes] + _FIRST) for leaf in ends)
+    points = _codes_in(asked, side.attribute.values)
+    return _Side(low.astype(np.int32), high.astype(np.int32), side.missing, None, points)
 
 
-def _cell_side(shown: pa.Array, flags: pa.ChunkedArray, asked: pa.Array) -> _Side:
+def _cell_side(side: Cells, places: Codes, points: Codes) -> _Side:
     """A suppressed cell covers whatever is asked."""
-    hidden = flags.to_numpy().astype(np.bool_)
-    domain = _sorted_domain(shown, asked)
-    codes = _ends(shown, domain)
+    hidden, codes = side.codes < 0, places[side.codes]
     low = np.where(hidden, _FIRST, codes).astype(np.int32)
     high = np.where(hidden, _TOP, codes).astype(np.int32)
-    missing = hidden | (codes == _MISSING)
-    return _Side(low, high, missing, None, _codes_in(asked, domain))
+    return _Side(low, high, hidden | (codes == _MISSING), None, points)
 
 
-def _set_side(lists: pa.ListArray, asked: pa.Array) -> _Side:
-    flat = lists.flatten()
-    lengths = lists.value_lengths().fill_null(0).to_numpy()
-    starts = np.append(0, np.cumsum(lengths)).astype(np.int64)
-    domain = _sorted_domain(flat, asked)
-    items = _ends(flat, domain)
-    owners = np.repeat(np.arange(len(lengths)), lengths)
-    missing = np.zeros(len(lengths), np.bool_)
-    missing[owners[items == _MISSING]] = True
-    low, high = np.full(len(lengths), _TOP), np.zeros(len(lengths), np.int32)
-    np.minimum.at(low, owners, items)
-    np.maximum.at(high, owners, items)
-    return _Side(low, high, missing, (starts, items), _codes_in(asked, domain))
+def _set_side(side: ValueSets, places: Codes, points: Codes) -> _Side:
+    items, heads = places[side.codes], side.starts[:-1]
+    low, high = np.minimum.reduceat(items, heads), np.maximum.reduceat(items, heads)
+    return _Side(low, high, low == _MISSING, (side.starts, items), points)
 
 
 def _covered(points: Codes, low: int, sides: Sequence[_Side], order: Codes) -> Iterator[Matches]:
@@ -285,16 +266,5 @@ def _codes_in(asked: pa.Array, domain: pa.Array) -> Codes:
     return codes
 
 
-def _sorted_domain(*arrays: pa.Array) -> pa.Array:
-    kind = arrays[0].type
-    found = pc.unique(pa.chunked_array([array.cast(kind) for array in arrays])).drop_null()
-    return found.take(pc.sort_indices(found))
-
-
 def _sizes(domains: dict[str, pa.Array]) -> Counts:
     return np.array([len(domain) + _FIRST for domain in domains.values()], np.int64)
-
-
-def _flags(array: pa.Array) -> Flags:
-    flags: Flags = array.to_numpy(zero_copy_only=False)
-    return flags

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Ints
-from sfumato.core.attribute import UNLIKE, declared_values
+from sfumato.core.attribute import UNLIKE, Attribute, declared_values
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.core.spelling import folded
@@ -131,6 +131,24 @@ def declared_domain(column: PublishedColumn, kind: pa.DataType) -> pa.Array | No
         leaves = pa.array([tree.labels[node] for node in tree.leaf_nodes], pa.string())
         return leaves.cast(kind)
     return None if column.order is None else declared_values(column.order, kind)
+
+
+def has_declared(column: PublishedColumn) -> bool:
+    """Whether release.json states all values, and their order."""
+    return column.order is not None or column.taxonomy is not None
+
+
+def shared_domain(column: PublishedColumn, shown: Attribute, asked: pa.Array) -> pa.Array:
+    """The values of a published attribute and those that are asked for, in their order.
+
+    Where release.json states all values, no other has a place in a range or set; a suppressed cell
+    may hide any.
+    """
+    if column.form != "cell" and has_declared(column):
+        return shown.values
+    both = pa.chunked_array([shown.values, asked.cast(shown.values.type)])
+    found = pc.unique(both).drop_null()
+    return found.take(pc.sort_indices(found))
 
 
 def few(names: Sequence[str]) -> str:

@@ -30,12 +30,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.audits.breach.matching import Matches, cells_of
-from sfumato.audits.breach.persons import Persons, declared_domain
+from sfumato.audits.breach.persons import Persons, has_declared, shared_domain
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.attribute import as_floats
+from sfumato.core.boxes import Ranges, ValueSets
 from sfumato.core.schema import Role
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.manifest import Manifest, PublishedColumn
+from sfumato.forms.reading import read_side
 from sfumato.models.anonymity import KJoinAnonymity
 
 _GAP = 1e-12  # of the domain: less may vanish when trimming computes with rounded numbers
@@ -174,34 +176,20 @@ def _number(owner: Codes, place: int, code: Codes) -> Counts:
 
 def _axis(column: PublishedColumn, boxes: pa.Table, listed: Persons) -> _Axis | None:
     """An attribute whose published form shows faces, or None."""
-    asked = listed.values[column.name]
-    if column.form == "range":
-        low, high = (boxes.column(name).combine_chunks() for name in column.columns[:2])
-    elif column.form == "set" and pa.types.is_list(boxes.schema.field(column.columns[0]).type):
-        return _set_axis(column, boxes.column(column.columns[0]).combine_chunks(), listed)
-    else:
+    listed_sets = pa.types.is_list(boxes.schema.field(column.columns[0]).type)
+    if column.form != "range" and not (column.form == "set" and listed_sets):
         return None
-    domain = declared_domain(column, low.type)
-    if domain is None:
-        domain = _sorted(pa.chunked_array([low, high, asked.cast(low.type)]))
+    side = read_side(column, boxes)
+    domain = shared_domain(column, side.attribute, listed.values[column.name])
+    places = np.append(_codes(side.attribute.values, domain), np.int32(-1))
     points = _points(listed, column.name, domain)
-    return _Axis(_codes(low, domain), _codes(high, domain), points, _apart(domain), False)
-
-
-def _set_axis(column: PublishedColumn, lists: pa.ListArray, listed: Persons) -> _Axis:
-    """Of an unordered attribute every value is a face, of an ordered one the first and last."""
-    asked = listed.values[column.name]
-    items = lists.flatten()
-    stated = declared_domain(column, items.type)
-    domain = _sorted(pa.chunked_array([items, asked])) if stated is None else stated
-    owners = np.repeat(np.arange(len(lists)), lists.value_lengths().to_numpy())
-    codes = _codes(items, domain)
-    low, high = np.full(len(lists), np.iinfo(np.int32).max, np.int32), np.full(len(lists), -1)
-    np.minimum.at(low, owners, codes)
-    np.maximum.at(high, owners, codes)
-    points = _points(listed, column.name, domain)
-    every = np.ones(len(domain) + 1, np.bool_)
-    return _Axis(low, high.astype(np.int32), points, every, stated is None)
+    if isinstance(side, Ranges):
+        return _Axis(places[side.low], places[side.high], points, _apart(domain), False)
+    assert isinstance(side, ValueSets)
+    # of an unordered attribute every value is a face, of an ordered one the first and last
+    codes, heads, every = places[side.codes], side.starts[:-1], np.ones(len(domain) + 1, np.bool_)
+    low, high = np.minimum.reduceat(codes, heads), np.maximum.reduceat(codes, heads)
+    return _Axis(low, high, points, every, not has_declared(column))
 
 
 def _points(listed: Persons, name: str, domain: pa.Array) -> Codes:
@@ -225,8 +213,3 @@ def _apart(domain: pa.Array) -> Flags:
 def _codes(values: pa.Array, domain: pa.Array) -> Codes:
     places: Codes = pc.index_in(values.cast(domain.type), domain).fill_null(-1).to_numpy()
     return places
-
-
-def _sorted(values: pa.ChunkedArray) -> pa.Array:
-    found = pc.unique(values).drop_null()
-    return found.take(pc.sort_indices(found))

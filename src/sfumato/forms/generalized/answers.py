@@ -27,9 +27,9 @@ from sfumato.answers.packing import Where
 from sfumato.answers.rows import KeyCounts, Rows
 from sfumato.answers.sides import Extents, Sides
 from sfumato.answers.value_bounds import Choices
+from sfumato.core.aggregates import AGGREGATES
 from sfumato.core.arrays import Codes, Counts, Flags, Floats
 from sfumato.core.compiled import announce
-from sfumato.core.query import Function
 from sfumato.core.schema import Role
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.manifest import Manifest, PublishedColumn
@@ -100,7 +100,7 @@ class Boxed(Certain):
             np.where(kept, np.rint(hi), 0).astype(np.int64),
         ).with_left_out(self.left_out)
 
-    def choices(self, where: Where, name: str, function: Function) -> Choices:
+    def choices(self, where: Where, name: str, function: str) -> Choices:
         """Exact values, or those that lie in the sides of boxes."""
         require_all_there(self.left_out, function)
         scope = self._scope(where)
@@ -152,22 +152,21 @@ class Boxed(Certain):
                 )
         return scope
 
-    def _extents(self, where: Where, name: str, function: Function, found: Found) -> Extents:
+    def _extents(self, where: Where, name: str, function: str, found: Found) -> Extents:
         """What the wanted values of an attribute are in each box."""
         sides, of_box = self._side(name)
         extents = Extents(*(ends[of_box] for ends in sides.extents(where[name])))
         column = self.quasi[name]
         # boxes of which every value is wanted and none may be missing
         everything = sides.read(where[name]).sure & sides.read(NOT_MISSING).sure
-        if function in ("sum", "avg") and f"{name}_mean" in column.columns:
+        if AGGREGATES[function].adds and f"{name}_mean" in column.columns:
             stated = self.boxes.column(f"{name}_mean").to_numpy().astype(np.float64)
             kind = self.catalog.columns[name].type
             stated_here = everything[of_box] & np.isfinite(stated)
             return within_means(extents, stated, stated_here, self.sizes, found, kind)
-        if function in ("min", "max") and column.tight:
+        if (end := AGGREGATES[function].end) and column.tight:
             whole = everything[of_box] & (found.scope.lack == 0) & (found.rows == self.sizes)
-            end = extents.low if function == "min" else extents.high
-            low, high = (np.where(whole, end, other) for other in extents[:2])
+            low, high = (np.where(whole, getattr(extents, end), other) for other in extents[:2])
             return Extents(low, high, extents.mean)
         return extents
 

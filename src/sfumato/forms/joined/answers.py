@@ -27,7 +27,6 @@ from sfumato.answers.value_bounds import Choices
 from sfumato.core.arrays import Codes, Flags
 from sfumato.core.attribute import encode
 from sfumato.core.compiled import announce
-from sfumato.core.query import Function
 from sfumato.core.schema import Role
 from sfumato.errors import DataError, QueryRefused
 from sfumato.forms.catalogs import catalog_of
@@ -104,7 +103,7 @@ class Joined(Certain):
         estimate, lo, hi = np.array([counted(key) for key in keys]).reshape(-1, 3).T
         return KeyCounts(keys, estimate, lo.astype(np.int64), hi.astype(np.int64))
 
-    def choices(self, where: Where, name: str, function: Function) -> Choices:  # noqa: ARG002
+    def choices(self, where: Where, name: str, function: str) -> Choices:  # noqa: ARG002
         """Choose among the values that the SI counts, or among those that lie in boxes."""
         seen = self._reading(where)
         if name not in self.quasi:
@@ -161,7 +160,7 @@ class Uncounted(Certain):
         """Refuse."""
         _refuse(name)
 
-    def choices(self, where: Where, name: str, function: Function) -> Choices:  # noqa: ARG002
+    def choices(self, where: Where, name: str, function: str) -> Choices:  # noqa: ARG002
         """Refuse."""
         _refuse(name)
 

@@ -35,12 +35,12 @@ from sfumato.answers.packing import Domain, Where
 from sfumato.answers.rows import KeyCounts, Rows
 from sfumato.answers.value_bounds import Choices
 from sfumato.core._kernels import number_rows
+from sfumato.core.aggregates import AGGREGATES
 from sfumato.core.answer import Likely
 from sfumato.core.arrays import Counts, Flags, Floats, Ints
 from sfumato.core.attribute import encode
 from sfumato.core.compiled import announce
 from sfumato.core.exact import as_doubles
-from sfumato.core.query import Function
 from sfumato.errors import DataError
 from sfumato.forms.catalogs import catalog_of
 from sfumato.forms.perturbed.release import PerturbedTable, Retention
@@ -127,14 +127,14 @@ class Perturbed:
         keys, estimate, lo, hi = self.rows.tally_by(where, name, self._scope(where))
         return KeyCounts(keys, np.clip(estimate, lo, hi), lo, hi)
 
-    def choices(self, where: Where, name: str, function: Function) -> Choices:
-        """Rows weigh what they do in a count; for extremes, where no weight may be negative, the
-        rows to expect are spread over all that can be chosen.
+    def choices(self, where: Where, name: str, function: str) -> Choices:
+        """Rows weigh what they do in a count; where values are not added up, and no weight may be
+        negative, the rows to expect are spread over all that can be chosen.
         """
         if name in self.noisy:
             return self._of_noisy(where, name)
         scope = self._scope(where)
-        if function in ("min", "max"):
+        if not AGGREGATES[function].adds:
             estimate, _, most = self.find(where).counted()
             scope = Scope(np.full(len(self.sizes), estimate / max(1, most)), scope.lack, scope.cap)
         return self.rows.choices(where, name, scope)

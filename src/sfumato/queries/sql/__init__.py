@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import Token, TokenType, exp
 
-from sfumato.core.query import Aggregate, Function, Query
+from sfumato.core.aggregates import AGGREGATES
+from sfumato.core.query import Aggregate, Query
 from sfumato.queries.sql.conditions import Condition, conditions
 from sfumato.queries.sql.nodes import (
     alias_of,
@@ -178,25 +179,15 @@ def _check_grouping(
     selected.add(name)
 
 
-_FUNCTIONS: dict[type[exp.Expr], Function] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-}
-
-
 def _aggregate(item: exp.Expr, tables: frozenset[str]) -> Aggregate:
     node, name = item, ""
     if type(item) is exp.Alias:
         only(item, "AS", "this", "alias")
         node, name = item.this, alias_of(item.args["alias"], "AS")
-    function = _FUNCTIONS.get(type(node))
-    if function is None:
-        raise foreign(node, "SELECT", _COMPUTABLE)
-    word, of = function.upper(), node.this
-    only(node, word, "this", "big_int")  # big_int is sqlglot's own; no text sets it
+    function = _function_name(node)
+    if function not in AGGREGATES:
+        raise foreign(node, "SELECT", _computable())
+    word, of = function.upper(), _argument(node, function.upper())
     if type(of) is exp.Star and function == "count":
         only(of, word)
         return Aggregate(function, None, name, position(node))
@@ -205,4 +196,24 @@ def _aggregate(item: exp.Expr, tables: frozenset[str]) -> Aggregate:
     return Aggregate(function, column_name(of, word, tables), name, position(of))
 
 
-_COMPUTABLE = "SELECT takes COUNT, SUM, AVG, MIN and MAX of a column, and grouping columns"
+def _function_name(node: exp.Expr) -> str:
+    """sqlglot has a class for every function that it knows, and keeps the names of others."""
+    if type(node) is exp.Anonymous:
+        return str(node.this).lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
+
+
+def _argument(node: exp.Expr, word: str) -> exp.Expr | None:
+    if type(node) is exp.Anonymous:
+        only(node, word, "this", "expressions")
+        if len(node.expressions) > 1:
+            raise refused(f"{word} takes one column", word, position(node.expressions[1]))
+        return next(iter(node.expressions), None)
+    only(node, word, "this", "big_int")  # big_int is sqlglot's own; no text sets it
+    of: exp.Expr | None = node.this
+    return of
+
+
+def _computable() -> str:
+    *words, last = map(str.upper, AGGREGATES)
+    return f"SELECT takes {', '.join(words)} and {last} of a column, and grouping columns"

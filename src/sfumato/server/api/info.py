@@ -69,7 +69,7 @@ async def ledger(service: Service, call: Call, grants: Sequence[Grant]) -> Reply
     except StoreError as error:
         service.log.failure("ledger", error, request_id=call.request_id)
         raise ApiError(
-            "ledger_unavailable", "the log cannot be read", "the owner finds out with: "
+            "ledger_unavailable", "the ledger cannot be read", "the owner finds out with: "
             "sfumato statdb log verify",
         ) from None  # fmt: skip
 

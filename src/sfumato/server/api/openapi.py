@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Protocol
 
 import sfumato
+from sfumato.core.aggregates import AGGREGATES
 from sfumato.server.access import ALLOWED, Grant
 from sfumato.server.errors import STATUS
 from sfumato.server.http import JSON, Call, Reply
@@ -65,7 +66,7 @@ def described(routes: Iterable[Addressed]) -> dict[str, Any]:
             "title": "sfumato statistical database",
             "version": sfumato.__version__,
             "description": "Any number of questions, each answered by an interval that contains "
-            "the truth. Every question is logged before it is answered; no address returns rows.",
+            "the truth. Every question is recorded before it is answered; no address returns rows.",
         },
         "paths": paths,
         "components": {
@@ -186,7 +187,7 @@ _SCHEMAS: dict[str, Any] = {
     }),
     "Query": _object({}, {
         "where": {"type": "object", "additionalProperties": _PREDICATE},
-        "select": _list(_object({"function": {"enum": ["count", "sum", "avg", "min", "max"]}},
+        "select": _list(_object({"function": {"enum": list(AGGREGATES)}},
                                 {"of": _TEXT, "as": _TEXT})),
         "by": _list(_TEXT),
     }),
@@ -299,14 +300,14 @@ OPERATIONS: Mapping[str, Operation] = {
         codes=_ASKING,
     ),
     "explain": Operation(
-        "Whether a question is answerable, and what it uses; reads no rows, logs nothing.",
+        "Whether a question is answerable, and what it uses; reads no rows, records nothing.",
         {JSON: _ref("Explained")},
         ("database",),
         "Single",
         ("unknown_database", "query_refused", "timeout", *_BODY),
     ),
     "ledger": Operation(
-        "Records of the log.",
+        "Records of the ledger.",
         {JSON: _ref("Ledger")},
         ("database", "first", "limit"),
         codes=("unknown_database", "ledger_unavailable"),

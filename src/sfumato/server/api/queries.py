@@ -205,7 +205,7 @@ def _entry(call: Call, grant: Grant, state: State, outcome: Outcome) -> Entry:
     kind: Literal["answer", "refusal"] = "answer"
     question, said = outcome.question, ""
     if outcome.answered is not None:
-        question, said = outcome.answered.question, outcome.answered.logged
+        question, said = outcome.answered.question, outcome.answered.recorded
     elif outcome.error is not None:
         kind, said = "refusal", outcome.error.code
     return Entry(

@@ -204,7 +204,7 @@ function actions(answer, database, sql) {
 function facts(answer) {
   const told = [
     ["The question, as it was understood", make("code", { text: answer.canonical })],
-    ["Number of this answer in the log", make("code", { text: answer.request_id })],
+    ["Number of this answer in the ledger", make("code", { text: answer.request_id })],
     ["State of the data", `generation ${answer.generation}`],
   ];
   return make("details", { class: "small" }, make("summary", { text: "About this answer" }),

@@ -207,7 +207,9 @@ class Ledger:
 
 
 def _opened_to_read(path: Path) -> Ledger:
-    nothing = StoreError(f"{path.parent} has no log: nobody has asked through a server", path=path)
+    nothing = StoreError(
+        f"{path.parent} has no ledger: nobody has asked through a server", path=path
+    )
     if not path.exists():
         raise nothing
     try:
@@ -238,7 +240,7 @@ def _of(opened: Opened, lock: int | None) -> Ledger:
         if isinstance(error, StoreError):
             raise
         raise StoreError(
-            f"{opened.path} is not a log of ours: {error}", path=opened.path
+            f"{opened.path} is not a ledger of ours: {error}", path=opened.path
         ) from error
     return Ledger(opened, genesis, lock)
 
@@ -249,8 +251,8 @@ def _locked(folder: Path) -> int:
         return take_lock(folder / LOCK)
     except Busy as error:
         raise StoreError(
-            f"the log of {folder} is being written by another process, such as a server; stop it "
-            "first, or open the log to read",
+            f"the ledger of {folder} is being written by another process, such as a server; stop "
+            "it first, or open the ledger to read",
             path=folder,
         ) from error
     except OSError as error:
@@ -267,7 +269,7 @@ def _remove(path: Path) -> None:
 def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGES:
         return StoreError(explained(path, error), path=path)
-    return LedgerError(f"cannot log: {explained(path, error)}", path=path)
+    return LedgerError(f"cannot write the ledger: {explained(path, error)}", path=path)
 
 
 # Guards against mistakes, not against the owner of the file, who can remove them.

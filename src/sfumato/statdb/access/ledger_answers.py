@@ -24,9 +24,9 @@ from sfumato.queries.sql import parse
 DAMAGES = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
-def print_of_logged(answer: str) -> bytes:
-    """A digest of a logged answer."""
-    return _fingerprint(_logged(answer))
+def print_of_recorded(answer: str) -> bytes:
+    """A digest of a recorded answer."""
+    return _fingerprint(_recorded(answer))
 
 
 def print_of(result: Result) -> bytes:
@@ -49,7 +49,7 @@ def hashed(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _logged(answer: str) -> list[Any]:
+def _recorded(answer: str) -> list[Any]:
     """Keys and ends, without the names, which a question may choose."""
     stated = json.loads(answer)
     rows = stated["rows"] if isinstance(stated, dict) else stated

@@ -3,7 +3,7 @@
     1. the chain of digests is whole, and a digest that was noted elsewhere is in it
     2. no record is of a later state than the store's
     3. one question has one answer, as long as no rows were changed
-    4. the store gives every logged answer of its present state again, to the question in its
+    4. the store gives every recorded answer of its present state again, to the question in its
        canonical form and to the question as it was asked
     5. of some of these, the versions are made and looked at, see version_checks: they are m-unique,
        keep every row's signature and show the very intervals that were answered
@@ -28,7 +28,7 @@ from sfumato.statdb.access.ledger_answers import (
     DAMAGES,
     hashed,
     print_of,
-    print_of_logged,
+    print_of_recorded,
     query_of,
 )
 from sfumato.statdb.access.ledger_records import LONGEST_QUESTION, Head, Record
@@ -72,7 +72,7 @@ class Check:
         broken = [one for one in self.statements if not one.kept]
         if broken:
             raise PromiseBroken(
-                f"the log of {self.path} is wrong: "
+                f"the ledger of {self.path} is wrong: "
                 + "; ".join(f"not so: {one.statement}: {one.detail}" for one in broken),
                 failures=broken,
             )
@@ -213,7 +213,7 @@ class _Reading:
         self.answers += 1
         self.earlier += entry.generation < now
         try:
-            told = print_of_logged(entry.answer or "")
+            told = print_of_recorded(entry.answer or "")
         except DAMAGES:
             self.other.add(f"record {record.number} has an answer that is none")
             return

@@ -108,7 +108,7 @@ def flaw(record: Record, head: Head) -> str:
     if digest_of(stated) != record.digest:
         return f"record {record.number} was changed"
     if record.previous != head.digest:
-        before = f"record {head.number}" if head.number else "the beginning of this log"
+        before = f"record {head.number}" if head.number else "the beginning of this ledger"
         return f"record {record.number} does not follow {before}: it is from elsewhere"
     return ""
 

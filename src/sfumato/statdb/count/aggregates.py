@@ -46,12 +46,11 @@ import numpy as np
 from sfumato.answers.value_bounds import Choices
 from sfumato.core.arrays import Counts, Flags, Floats
 from sfumato.core.exact import Numbers, as_doubles, order_keys
-from sfumato.core.query import Function
 from sfumato.errors import QueryRefused
 from sfumato.statdb.layout.bucketization import Bucketization
 
 
-def not_answered(name: str, function: Function) -> QueryRefused:
+def not_answered(name: str, function: str) -> QueryRefused:
     """The refusal of an aggregate of a quasi-identifier; see above."""
     return QueryRefused(
         f"{function.upper()} is answered of the sensitive attribute only, and {name!r} is a "

@@ -21,7 +21,7 @@ from sfumato.answers.groups import MAX_COMPUTED
 from sfumato.answers.sides import MAX_KEYS
 from sfumato.answers.value_bounds import Choices
 from sfumato.core.answer import Answer, CountAnswers, Result
-from sfumato.core.query import COUNT, Aggregate, Function, Query
+from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.errors import QueryRefused
 from sfumato.queries.asked import condition_of, question_of, questions_of
 from sfumato.queries.binding import NOT_MISSING, BoundQuery, wanted_values
@@ -48,7 +48,7 @@ class Counting(Protocol):
         """How many rows satisfy all conditions."""
         ...
 
-    def choices(self, conditions: Conditions, name: str, function: Function) -> Choices:
+    def choices(self, conditions: Conditions, name: str, function: str) -> Choices:
         """The values of an attribute that rows which satisfy all conditions may have."""
         ...
 
@@ -146,13 +146,8 @@ def _answered(source: Counting, conditions: Conditions, aggregate: Aggregate) ->
 
 def _types(catalog: Catalog, bound: BoundQuery) -> tuple[pa.DataType, ...]:
     """By the schema alone."""
-    columns = catalog.columns
-    grouped = (columns[name].type for name in bound.by)
-    found = (
-        result_type(one.function, one.attribute and columns[one.attribute].type)
-        for one in bound.select
-    )
-    return (*grouped, *found)
+    grouped = (catalog.columns[name].type for name in bound.by)
+    return (*grouped, *(result_type(one, catalog) for one in bound.select))
 
 
 def _keys(axis: Axis, runs: Runs | None) -> list[tuple[int, Any]]:

@@ -48,7 +48,7 @@ from sfumato.statdb.responder import Responder
 from sfumato.statdb.store.files import Patch
 from sfumato.statdb.updates.counterfeits import drawn_lists
 from sfumato.statdb.updates.domains import codes_in, grown_domains, recoded
-from sfumato.statdb.updates.edits import Arrivals, Edits, edited, laid_out_anew, unmark
+from sfumato.statdb.updates.edits import Edits, UpdateRows, edited, laid_out_anew, unmark
 from sfumato.statdb.updates.equal_rows import moves
 from sfumato.statdb.updates.newcomers import Newcomers, lacking, placed_alone, placed_together
 from sfumato.statdb.updates.rows import alike, coded, columns_of
@@ -198,7 +198,7 @@ def _made(
         if attributes[name] is not responder.attributes[name]
     }
     base = _recoded(responder, attributes, grown)
-    came = Arrivals(
+    came = UpdateRows(
         _newcomers(responder, gone, joining, randomness, alone=alone),
         joining.values,
         {name: codes_in(attributes[name], joining.rows, name) for name in base.codes},

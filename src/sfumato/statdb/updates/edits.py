@@ -28,7 +28,7 @@ from sfumato.statdb.updates.newcomers import Newcomers
 from sfumato.statdb.updates.rebuild import is_sparse, relaid
 
 
-class Arrivals(NamedTuple):
+class UpdateRows(NamedTuple):
     """Rows that come: their slots, their sensitive codes, and the others by attribute."""
 
     newcomers: Newcomers
@@ -79,7 +79,7 @@ class Edits:
 
 
 def edited(
-    base: Layout, gone: Counts, came: Arrivals, cohort: int | None, grown: Mapping[str, int]
+    base: Layout, gone: Counts, came: UpdateRows, cohort: int | None, grown: Mapping[str, int]
 ) -> Edits | None:
     """The edits that take rows away and bring others; None if all have to be laid out anew."""
     everybody = base.everybody.copy()
@@ -111,7 +111,7 @@ def edited(
 def laid_out_anew(
     base: Layout,
     gone: Counts,
-    came: Arrivals,
+    came: UpdateRows,
     cohort: int | None,
     n_values: int,
     sizes: Sequence[int],

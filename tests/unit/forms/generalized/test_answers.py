@@ -10,7 +10,7 @@ from sfumato.answers import packing
 from sfumato.asking.ask import answerer
 from sfumato.core.query import Query
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.errors import DataError, QueryRefused
+from sfumato.errors import QueryRefused, SchemaError
 from sfumato.forms.columns import Labels
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.manifest import PublishedColumn
@@ -170,7 +170,7 @@ def test_a_label_outside_the_taxonomy_is_told() -> None:
     table = microdata({"v": ["c", "d"], "s": ["x", "y"]}, sensitive=["s"], taxonomies={"v": TREE})
     release = generalized(table, [0, 0], "taxonomy")
     wrong = release.table.set_column(0, "v", pa.array(["south", "moon"]))
-    with pytest.raises(DataError, match="moon"):
+    with pytest.raises(SchemaError, match="moon"):
         of_rows(wrong, release.manifest.columns).count("v = 'c'")
 
 

@@ -198,10 +198,10 @@ def test_threads_take_turns(ledger: Ledger) -> None:
 
 
 def test_a_ledger_that_nobody_made_cannot_be_read(folder: Path) -> None:
-    with pytest.raises(StoreError, match="has no log"):
+    with pytest.raises(StoreError, match="has no ledger"):
         Ledger.open(folder, read_only=True)
     (folder / FILE).touch(0o600)  # killed before it was made
-    with pytest.raises(StoreError, match="has no log"):
+    with pytest.raises(StoreError, match="has no ledger"):
         Ledger.open(folder, read_only=True)
     with Ledger.open(folder) as opened:
         assert opened.append([entry()])
@@ -251,7 +251,7 @@ def test_records_stay_as_they_are(folder: Path, ledger: Ledger, statement: str) 
             ],
             "record 3 was changed",
         ),
-        (["UPDATE ledger SET name = 'other'"], "does not follow the beginning of this log"),
+        (["UPDATE ledger SET name = 'other'"], "does not follow the beginning of this ledger"),
         (["UPDATE record SET kind = 'other' WHERE number = 3"], "after record 2"),
         (["UPDATE record SET question = x'ff' WHERE number = 3"], "after record 2"),
         (["UPDATE record SET question = CAST(x'ff' AS TEXT) WHERE number = 3"], "after record 0"),
@@ -342,12 +342,12 @@ def append_until_it_fails(ledger: Ledger) -> None:
 def test_a_full_disk_leaves_nothing_half_written(ledger: Ledger) -> None:
     ledger.append([entry(1)])
     with full_disk(200_000):
-        with pytest.raises(LedgerError, match="cannot log"):
+        with pytest.raises(LedgerError, match="cannot write the ledger"):
             append_until_it_fails(ledger)
         written = len(ledger)
         assert written > 10
         assert written % 3 == 1
-        with pytest.raises(LedgerError, match="cannot log"):
+        with pytest.raises(LedgerError, match="cannot write the ledger"):
             ledger.append([entry(answer="x" * 100_000)])
         assert ledger.verify().records == written
     assert ledger.append([entry(7)])[0].number == written + 1  # there is room again
@@ -355,7 +355,7 @@ def test_a_full_disk_leaves_nothing_half_written(ledger: Ledger) -> None:
 
 
 def test_a_full_disk_makes_no_ledger(folder: Path) -> None:
-    with full_disk(100), pytest.raises(LedgerError, match="cannot log"):
+    with full_disk(100), pytest.raises(LedgerError, match="cannot write the ledger"):
         Ledger.open(folder)
     with Ledger.open(folder) as opened:
         assert opened.append([entry()])

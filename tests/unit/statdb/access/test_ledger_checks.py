@@ -159,7 +159,7 @@ def test_a_ledger_in_use(db: sf.StatDB) -> None:
 
 
 def test_a_database_without_a_ledger(db: sf.StatDB) -> None:
-    with pytest.raises(StoreError, match="has no log"):
+    with pytest.raises(StoreError, match="has no ledger"):
         check_log(db.path)
     Ledger.open(db.path).close()
     assert check_log(db.path).ok

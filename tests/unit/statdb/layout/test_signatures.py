@@ -16,7 +16,7 @@ from sfumato.statdb.layout.signatures import plan
 
 
 def plain_largest(left: Counts, mixed: Counts, m: int) -> list[tuple[tuple[int, ...], int]]:
-    """All values sorted again for every signature: the rule as first_version.py words it."""
+    """All values sorted again for every signature: the rule as signatures.py words it."""
     found: list[tuple[tuple[int, ...], int]] = []
     while True:
         order = mixed[np.argsort(-left[mixed], kind="stable")]

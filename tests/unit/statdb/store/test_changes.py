@@ -379,9 +379,9 @@ def test_a_limit_on_the_size_of_files_is_one_clear_error(db: sf.StatDB) -> None:
     assert "File too large" in applied
     assert "the database is as it was" in applied
     assert "ReleaseError: cannot write" in created
-    assert f"{LedgerError.__name__}: cannot log" in logged
+    assert f"{LedgerError.__name__}: cannot write the ledger" in logged
     assert "free some space" in logged
-    assert f"{LedgerError.__name__}: cannot log" in begun
+    assert f"{LedgerError.__name__}: cannot write the ledger" in begun
     other = db.path.with_name(f"{db.path.name}.other")
     assert not list(other.glob("ledger.sqlite*"))
     after = files(db.path)

@@ -18,7 +18,7 @@ from sfumato.statdb.layout.index import marked
 from sfumato.statdb.layout.slots import count_counterfeits, slots_of
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates import Change, updated
-from sfumato.statdb.updates.edits import Arrivals, Edits, laid_out_anew
+from sfumato.statdb.updates.edits import Edits, UpdateRows, laid_out_anew
 from sfumato.statdb.updates.newcomers import Newcomers
 from sfumato.statdb.updates.rows import no_rows
 
@@ -91,7 +91,7 @@ def require_consistent(responder: Responder) -> None:
 def laid_out(responder: Responder) -> Responder:
     """The same rows in a layout made anew."""
     none = np.zeros(0, np.int32)
-    nobody = Arrivals(
+    nobody = UpdateRows(
         Newcomers([], [], none, none), none, dict.fromkeys(responder.stored.codes, none)
     )
     sizes = [responder.attributes[name].size for name in responder.schema.quasi]
