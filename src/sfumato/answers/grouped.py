@@ -37,7 +37,7 @@ class GroupedTables(Certain):
 
     @classmethod
     def of_microdata(cls, table: Microdata) -> GroupedTables:
-        """Prepare a table, for whoever owns it."""
+        """Prepare a table, for its owner."""
         announce(tally)
         columns = [(table.attributes[name], table.codes[name]) for name in table.attributes]
         others, refusals = encoded_columns(table.insensitive)

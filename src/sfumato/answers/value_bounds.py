@@ -1,4 +1,4 @@
-"""Sums, averages, minima and maxima over rows of which only part is known.
+"""Sums, averages, minima and maxima over rows that are only partly known.
 
 Rows stand in *clusters*. Of each cluster between ``least`` and ``most`` rows satisfy the query, and
 nobody knows which; the value of a row may itself be known only to lie between two ends. All choices
@@ -10,8 +10,8 @@ tables are found cluster by cluster:
     MIN    lowest when the lowest row that can be taken is; highest when of each cluster only what
            must be taken is taken, and the largest values of it
 
-Values are exact, and so are their sums (core.exact): an average that is not exceeded is reached
-after finitely many steps, of which each is larger than the one before.
+Values are exact, and so are their sums (core.exact): the best average
+is reached after finitely many steps, each of which is better than the one before.
 """
 
 from __future__ import annotations

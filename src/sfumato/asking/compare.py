@@ -1,4 +1,4 @@
-"""A release's answers beside the truth, query by query, for whoever has the microdata."""
+"""A release's answers beside the truth, query by query, for the owner of the microdata."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _verified(files: Files, release: Release, own: dict[str, Model]) -> Verifica
 def _judged(statement: str, flaws: Iterator[str]) -> Check:
     """A statement, kept unless there is a flaw.
 
-    Whoever made the release may have made it so that looking at it fails in any way; that is a
+    The maker of the release may have made it so that reading it fails in any way; that is a
     flaw like others.
     """
     try:

@@ -69,7 +69,7 @@ def _work(run: Run, writer: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Whoever kills the process that was started means the work."""
+    """A signal to the process that was started is meant for the work."""
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
 

@@ -58,7 +58,7 @@ class Side(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """Smallest and largest value; ``missing`` marks groups in which the value also lacks.
+    """Smallest and largest value; ``missing`` marks groups in which it is sometimes missing.
 
     ``low`` and ``high`` are -1 where a group has missing values only.
     """
@@ -95,7 +95,7 @@ class Ranges:
         return inside + self.missing
 
     def numbers(self, key: Key) -> Counts:  # noqa: ARG002
-        """Both ends, and whether the value may lack."""
+        """Both ends, and whether the value may be missing."""
         return np.stack([self.low, self.high, self.missing], axis=1, dtype=np.int64)
 
     def covers(self, codes: Ints, groups: Codes) -> Flags:
@@ -204,7 +204,7 @@ class Nodes:
         return (inside + self.missing).astype(np.float64)
 
     def numbers(self, key: Key) -> Counts:  # noqa: ARG002
-        """The node, and whether the value may lack."""
+        """The node, and whether the value may be missing."""
         return np.stack([self.nodes, self.missing], axis=1, dtype=np.int64)
 
     def covers(self, codes: Ints, groups: Codes) -> Flags:

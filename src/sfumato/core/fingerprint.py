@@ -5,7 +5,7 @@ sum of its values' hashes, and a table's of the sum of its rows' numbers. So nei
 rows nor that of columns matters, parts of a table add up, and a number counts as itself however a
 file stores it (37, 37.0, int8 or text).
 
-A fingerprint is only as good as the secrecy of the key: whoever has it can try out tables.
+A fingerprint is only as good as the secrecy of the key: anybody who has it can try tables.
 """
 
 from __future__ import annotations

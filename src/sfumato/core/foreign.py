@@ -1,6 +1,6 @@
 """What other libraries and the system raise, in our words.
 
-Whoever calls a verb catches one tree of errors (errors.py); Arrow, DuckDB and the system have trees
+Callers of a verb catch one tree of errors (errors.py); Arrow, DuckDB and the system have trees
 of their own, and each has several ways to say that memory is short. They are recognized here, by
 libraries that are loaded already: this file imports none.
 

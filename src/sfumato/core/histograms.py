@@ -47,7 +47,7 @@ class Histograms:
 
     @classmethod
     def of_sizes(cls, sizes: Counts) -> Histograms:
-        """Groups of which only the sizes are known."""
+        """Groups with known sizes and nothing else."""
         return cls(
             attribute=None,
             starts=np.arange(len(sizes) + 1, dtype=np.int64),

@@ -226,7 +226,7 @@ def _alike(name: str, theirs: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
 
 
 def _complete(theirs: Mapping[str, pa.Array]) -> Flags:
-    """External rows that lack no quasi-identifier."""
+    """External rows without missing quasi-identifiers."""
     flags = [column.is_valid().to_numpy(zero_copy_only=False) for column in theirs.values()]
     complete: Flags = np.logical_and.reduce(flags)
     return complete

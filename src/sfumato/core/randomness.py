@@ -2,7 +2,7 @@
 
 Published order hides the input order only as long as nobody can replay the shuffle, so without a
 seed every word comes from the operating system's cryptographic source. A seed makes a run
-repeatable, and whoever knows the seed can undo its shuffles: it is never written anywhere.
+repeatable, and anybody who knows it can undo its shuffles: it is never written anywhere.
 
 Three streams of words: the system's without a seed; SHAKE-256 of a key and a counter for a seed
 that cannot be searched; PCG64 for a short one, which experiments are repeated with and which keeps
@@ -94,7 +94,7 @@ class Randomness:
         return argsort_words(self.words(n))
 
     def __repr__(self) -> str:
-        """Where it comes from, without the seed: whoever has it can undo the shuffles."""
+        """Where it comes from, without the seed, which could undo the shuffles."""
         if self._generator is not None:
             return "Randomness(short seed)"
         return "Randomness(system)" if self._key is None else "Randomness(seed)"

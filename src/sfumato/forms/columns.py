@@ -77,7 +77,7 @@ def insensitive_columns(table: Microdata, rows: Ints) -> Columns:
 
 
 def _missing_column(side: Ranges | Nodes, missing: bool | None) -> Columns:
-    """A column that tells where the value may lack, if it does anywhere.
+    """A column that tells where the value may be missing, if it is anywhere.
 
     What is shown decides, not the attribute: of rows that are left out nothing must be told.
     """

@@ -1,7 +1,7 @@
 """The figures of release.json, computed from what is published and nothing else.
 
 A figure that looked at rows left out, or at values that only they have, would tell about them. And
-whoever has the files can compute every figure again: ``verify`` does. Numbers are rounded to nine
+anybody with the files can compute every figure again: ``verify`` does. Numbers are rounded to nine
 digits, so that the order in which a machine sums them up cannot be seen.
 """
 

@@ -68,7 +68,7 @@ def _are_means(side: Ranges, means: Floats, sizes: Counts, tight: bool | None) -
     if pa.types.is_integer(side.attribute.values.type):
         totals = means * sizes
         whole = np.abs(totals - np.round(totals)) <= _ROUNDING * np.maximum(1.0, np.abs(totals))
-        inside &= whole | side.missing  # of how many rows the value lacks is not shown
+        inside &= whole | side.missing  # it is not shown in how many rows the value is missing
     # a range that is wider than its rows may have rows without a value only
     bare = (side.low < 0) if tight else (side.low < 0) | side.missing
     return bool((inside | (np.isnan(means) & bare)).all())

@@ -30,7 +30,7 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 
 def normalized(table: pa.Table, compared: Collection[str], markers: Collection[str]) -> pa.Table:
-    """The rows as whoever reads them compares them, in memory or as a stream.
+    """The rows in the form in which they are compared, in memory or as a stream.
 
     Texts of ``compared`` columns are spelled in one way first: a marker may have blanks around it.
     """

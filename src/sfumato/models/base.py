@@ -4,7 +4,7 @@ A model is a frozen dataclass with a ``passes`` method over histograms. A user's
 nothing else; the built-in ones also carry a compiled rule, which makes them fast inside the
 partitioning loops, and know the largest parameter a table can bear.
 
-What else algorithms may rely on is a *trait*, an attribute of the model's class. A class that lacks
+What else algorithms may rely on is a *trait*, an attribute of the model's class. A class without
 one is taken not to have it, which is always safe and sometimes slow:
 
 - ``merging_safe``: groups that pass still pass when they are merged. So a grouping that fails rules

@@ -1,4 +1,4 @@
-"""The one shape of everything that goes wrong, whoever's fault it is.
+"""The one shape of all errors, whatever their cause.
 
     {"error": {"code": "query_refused", "message": "...", "hint": "...", "request_id": "...",
                "position": 30}}
@@ -88,7 +88,7 @@ def refused(refusal: QueryRefused) -> ApiError:
 
 
 def internal() -> ApiError:
-    """A bug, of which the client learns nothing but the number to report it by."""
+    """A bug: the client learns only the number to report it by."""
     return ApiError(
         "internal",
         "the server failed to answer",

@@ -1,7 +1,7 @@
 """The ledger's one writer: everything that waits is committed together.
 
-Whoever awaits ``append`` goes on when its entries are on disk, so an answer that was sent is an
-answer that is recorded. While a commit runs, the next entries gather; under load one flush of the
+A caller that awaits ``append`` goes on when its entries are on disk, so every answer that was sent
+is recorded. While a commit runs, the next entries gather; under load one flush of the
 disk serves many answers. A commit that fails fails all of its answers.
 """
 

@@ -22,7 +22,7 @@ def short_guarantee(responder: Responder) -> str:
 
 
 def long_guarantee(responder: Responder) -> str:
-    """A paragraph, for whoever looks at the schema."""
+    """A paragraph, for readers of the schema."""
     known = (
         "The other columns count as known to everybody, and so does who is in the table."
         if responder.framework == "anatomy"

@@ -3,7 +3,7 @@
 Xiao, Tao: "Dynamic anonymization: accurate statistical analysis with privacy preservation", SIGMOD
 2008. Every answer is the result interval of some version of the table, made for the question and
 never shown, and contains the truth. All versions together are m-invariant: a row has the same
-signature in each, of at least m values, so whoever knows everybody's quasi-identifiers and all
+signature in each, of at least m values, so somebody who knows everybody's quasi-identifiers and all
 answers has a chance of 1/m to guess a value, if all are equally likely beforehand.
 
 Answers are functions of what is stored and of what a query means: asked again, or in other words,

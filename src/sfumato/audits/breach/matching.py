@@ -260,7 +260,7 @@ def _ends(values: pa.Array, domain: pa.Array) -> Codes:
 
 
 def _codes_in(asked: pa.Array, domain: pa.Array) -> Codes:
-    """Codes of values that are there; what the domain lacks is nowhere."""
+    """Codes of known values; a value that is not in the domain is nowhere."""
     places = pc.index_in(asked, domain).fill_null(_NOWHERE - _FIRST)
     codes: Codes = places.to_numpy() + np.int32(_FIRST)
     return codes

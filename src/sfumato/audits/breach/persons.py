@@ -49,7 +49,7 @@ class Persons:
 
     @classmethod
     def known(cls, release: Grouped, person: Mapping[str, Any]) -> Persons:
-        """One person, of whom the named values are known; None is a value known to be missing."""
+        """One person with some known values; None is a value known to be missing."""
         if not person:
             raise ParameterError("say at least one value of the person", parameter="person")
         columns = {name: quasi_column(release.manifest, name) for name in person}

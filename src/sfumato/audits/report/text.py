@@ -56,7 +56,7 @@ def part(title: str, lead: str, body: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
-    """A table of ready cells, of which the first ones are texts and the others numbers."""
+    """A table of ready cells: the first ones are texts, the others numbers."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
         kinds = ("" if place < left else ' class="n"' for place in range(len(row)))

@@ -207,7 +207,7 @@ def _strange_roles(manifest: Manifest) -> Iterator[str]:
 
 
 def _nulls(column: PublishedColumn, groups: pa.Table, found: set[str]) -> Iterator[str]:
-    """A null where nothing is suppressed: joined rows lack no value."""
+    """A null where nothing is suppressed: joined rows have no missing values."""
     for name in column.columns:
         if name not in found:
             continue

@@ -33,7 +33,7 @@ from sfumato.statdb.access.ledger_records import Entry
 class Outcome:
     """What became of one question; an answer, or an error.
 
-    ``cached`` is for the metrics alone: whoever asks would learn from it what others have asked.
+    ``cached`` is for the metrics alone: it would tell the asker what others have asked.
     """
 
     asked: Asked

@@ -46,7 +46,7 @@ def segments_of(buckets: Bucketization, bucket: Counts, line: Counts, cohort: Co
 
 
 def count_places(buckets: Bucketization) -> Counts:
-    """How many places each value has, counterfeits' included: whoever knows the lists knows it."""
+    """How many places each value has, counterfeits' included: the lists show it."""
     places = np.zeros(len(buckets.value_starts) - 1, np.int64)
     np.add.at(places, buckets.values, np.repeat(buckets.groups, np.diff(buckets.starts)))
     return places

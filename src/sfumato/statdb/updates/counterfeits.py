@@ -1,8 +1,8 @@
 """The list of a newcomer who hides among counterfeits: m values, each as likely as any other.
 
-Whoever knows the frequencies of the values, how lists are made, and a newcomer's list, must not
-know more than the list. Let a newcomer's value be x with probability p_x. What is wanted is a law
-of lists S of m values under which
+Somebody who knows the frequencies of the values, how lists are made, and a newcomer's list, must
+not know more than the list. Let a newcomer's value be x with probability p_x. What is wanted is a
+law of lists S of m values under which
 
     P(value = x and list = S)  is the same for all x in S:
 

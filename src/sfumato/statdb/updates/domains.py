@@ -34,7 +34,7 @@ def recoded(old: Attribute, new: Attribute, codes: Ints) -> Ints:
 
 
 def codes_in(attribute: Attribute, table: Microdata, name: str) -> Ints:
-    """A column's codes in another domain of the attribute; -1 for what that lacks."""
+    """A column's codes in another domain of the attribute; -1 for values not in it."""
     theirs = table.attributes[name]
     places = pc.index_in(theirs.values, attribute.values)
     missing = attribute.missing_code if attribute.has_missing else -1

@@ -41,7 +41,7 @@ def cohort_groups(everybody: Words, buckets: Bucketization, chosen: Counts) -> C
 def fill_segments(everybody: Words, first: Counts, size: Counts) -> Counts:
     """A free place for everybody in the segment that begins there; it is marked as taken.
 
-    -1 if there is none, which is a bug of whoever asks.
+    -1 if there is none, which is a bug of the caller.
     """
     places = np.empty(first.size, np.int64)
     for i in range(first.size):

@@ -72,7 +72,7 @@ def no_rows(schema: Schema, attributes: Mapping[str, Attribute]) -> pa.Table:
 
 
 def require_known(own: Attribute, theirs: Attribute, codes: Ints) -> None:
-    """Raise if rows have a sensitive value that the public domain lacks."""
+    """Raise if rows have a sensitive value that is not in the public domain."""
     stranger = _stranger(own, theirs, codes)
     missing = theirs.has_missing and not own.has_missing
     if stranger is None and not missing:
@@ -146,7 +146,7 @@ def _require_classes(own: Attribute, theirs: Attribute, codes: Ints) -> None:
 
 
 def _stranger(own: Attribute, theirs: Attribute, codes: Ints) -> object | None:
-    """A value that some row has and the domain lacks."""
+    """A value of some row that is not in the domain."""
     known = np.append(pc.index_in(theirs.values, own.values).is_valid(), True)
     lacking = codes[~known.astype(np.bool_)[codes]]
     return None if not len(lacking) else theirs.values[int(lacking[0])].as_py()
