@@ -65,6 +65,7 @@ _BASE_BYTES = 300 * 2**20
 _ROW_BYTES, _CODE_BYTES = 120, 10
 # the shares of the memory, one part in so many: counts of a pass, lines of all groups
 _COUNTS, _LINES = 8, 4
+_LEAST_BYTES = 2**24  # beside what the process takes, not worth being saved
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,10 @@ def _part_sum(
 
 def _room(memory: int, axes: int) -> Room:
     free = max(memory - _BASE_BYTES, memory // 4)
-    return Room(rows=max(1, free // (_ROW_BYTES + _CODE_BYTES * axes)), bytes=memory // _COUNTS)
+    return Room(
+        rows=max(1, free // (_ROW_BYTES + _CODE_BYTES * axes)),
+        bytes=max(memory // _COUNTS, _LEAST_BYTES),
+    )
 
 
 def _require_room(plan: Plan, room: Room, memory: int) -> None:
