@@ -159,7 +159,7 @@ def _write(
     )  # fmt: skip
     headed = _headed(told, domain, recipe)
     seen = _Seen(wish)
-    groups = grouped(coded, recipe, kept.n_parts, passage.begin)
+    groups = grouped(coded, recipe, counted.n_parts, passage.begin)
     write_table(pieces(seen.passing(groups)), folder / f"{STEM}.{wish.format}")
     if seen.n_rows != kept.n_rows:
         raise counted.rows.changed()
