@@ -61,9 +61,10 @@ def _optimal(
 
 
 def _best_of_all(data: sf.Microdata, needs: tuple[Requirement, ...], suppress: float) -> float:
-    exact, _ = FrequencySet.of(data, needs)
+    bound = Bound.of(needs, data)
+    exact, _ = FrequencySet.of(bound)
     ladders = [levels_of(attribute) for attribute in data.quasi]
-    judge = LevelJudge(ladders, exact, Judge.of(Bound.of(needs, data), suppress, "ncp"))
+    judge = LevelJudge(ladders, exact, Judge.of(bound, suppress, "ncp"))
     verdicts = map(judge.verdict, itertools.product(*(range(top + 1) for top in judge.top)))
     return min(verdict.cost for verdict in verdicts if verdict.allowed)
 

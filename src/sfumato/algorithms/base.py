@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from sfumato.core.arrays import Codes, Counts
+from sfumato.core.boxes import Boxes
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.engines.base import Engine, Room
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
+from sfumato.errors import ParameterError
+from sfumato.models.base import BuiltIn
 from sfumato.models.bound import Bound
 from sfumato.models.requirements import Requirement
 
@@ -50,7 +54,8 @@ class Partitioner(Protocol):
 class Plan(Protocol):
     """The first cuts of a table beyond memory: regions that fit, to be divided one by one.
 
-    Every group of the table lies in one region, and the groups are those of the table in memory.
+    Every group of the table lies in one region, and the groups are those of the table in memory
+    unless ``stated`` says that they are others.
     """
 
     @property
@@ -58,8 +63,23 @@ class Plan(Protocol):
         """The rows of every region."""
         ...
 
+    @property
+    def boxes(self) -> Boxes | None:
+        """The boxes of all groups, if the algorithm has some of its own."""
+        ...
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """Facts about how the groups were found, for the owner only."""
+        ...
+
+    @property
+    def stated(self) -> Mapping[str, Any]:
+        """What release.json says beside the algorithm's options."""
+        ...
+
     def of_rows(self, part: pa.Table) -> Codes:
-        """The region of every row of a coded part (engines/coded.py)."""
+        """The region of every row of a coded part (engines/coded.py), LEFT_OUT for none."""
         ...
 
     def divide(self, number: int, table: Microdata, rows: Counts) -> Partition:
@@ -78,6 +98,15 @@ class Planner(Protocol):
     def plan(self, engine: Engine, bound: Bound, room: Room, randomness: Randomness) -> Plan:
         """Find regions that fit; ``bound`` knows the table's counts and none of its rows."""
         ...
+
+
+def require_compiled(needs: tuple[Requirement, ...]) -> None:
+    """Raise unless all models ship, so that kernels know them."""
+    if not all(isinstance(need.model, BuiltIn) for need in needs):
+        raise ParameterError(
+            "a model of one's own needs all rows in memory; use the in-memory engine",
+            parameter="engine",
+        )
 
 
 def describe(algorithm: Partitioner) -> dict[str, Any]:

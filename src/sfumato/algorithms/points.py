@@ -35,19 +35,22 @@ class Points:
     counts: Counts
 
     @classmethod
-    def distinct(cls, table: Microdata, offsets: dict[str, int]) -> Points:
-        """One point per different vector."""
+    def distinct(
+        cls, table: Microdata, offsets: dict[str, int], weights: Counts | None = None
+    ) -> Points:
+        """One point per different vector; with ``weights`` a row stands for so many."""
         codes = table.quasi_codes()
-        point_of_row, first, weights = number_rows(codes, table.quasi_sizes())
-        starts, values, counts = _sensitive(table, point_of_row, len(first), offsets)
-        return cls(codes[first], weights, point_of_row, starts, values, counts)
+        point_of_row, first, sizes = number_rows(codes, table.quasi_sizes())
+        loads = Partition(point_of_row, sizes).loads(weights)
+        starts, values, counts = _sensitive(table, point_of_row, len(first), offsets, weights)
+        return cls(codes[first], loads, point_of_row, starts, values, counts)
 
     @classmethod
     def every_row(cls, table: Microdata, offsets: dict[str, int], order: Codes) -> Points:
         """One point per row, in the given order of rows."""
         point_of_row = np.empty(table.n_rows, np.int32)
         point_of_row[order] = np.arange(table.n_rows, dtype=np.int32)
-        starts, values, counts = _sensitive(table, point_of_row, table.n_rows, offsets)
+        starts, values, counts = _sensitive(table, point_of_row, table.n_rows, offsets, None)
         weights = np.ones(table.n_rows, np.int64)
         return cls(table.quasi_codes()[order], weights, point_of_row, starts, values, counts)
 
@@ -71,13 +74,17 @@ class PointJudge:
 
 
 def _sensitive(
-    table: Microdata, points: Codes, n_points: int, offsets: dict[str, int]
+    table: Microdata,
+    points: Codes,
+    n_points: int,
+    offsets: dict[str, int],
+    weights: Counts | None,
 ) -> tuple[Counts, Codes, Counts]:
     """Sensitive values per point, the attributes' histograms interleaved point by point."""
     if not offsets:
         return np.zeros(n_points + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
     found = [
-        Histograms.of_groups(table.attributes[name], table.codes[name], points, n_points)
+        Histograms.of_groups(table.attributes[name], table.codes[name], points, n_points, weights)
         for name in offsets
     ]
     if len(found) == 1:

@@ -118,7 +118,7 @@ _FOR_GROUPS = (
     type=click.Choice(["auto", "memory", "stream"]),
     default="auto",
     show_default=True,
-    help="stream: read a file that does not fit into memory part by part (mondrian, anatomy).",
+    help="stream: read a file that does not fit into memory part by part.",
 )
 @click.option(
     "--memory",

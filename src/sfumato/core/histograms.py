@@ -58,9 +58,17 @@ class Histograms:
 
     @classmethod
     def of_groups(
-        cls, attribute: Attribute, codes: Ints, groups: Codes, n_groups: int
+        cls,
+        attribute: Attribute,
+        codes: Ints,
+        groups: Codes,
+        n_groups: int,
+        weights: Counts | None = None,
     ) -> Histograms:
-        """Count the codes of an attribute inside each group."""
+        """Count the codes of an attribute inside each group; ``weights`` say for how many rows."""
+        if weights is not None:
+            keys, entry = np.unique(groups * np.int64(attribute.size) + codes, return_inverse=True)
+            return cls.of_keys(attribute, keys, np.bincount(entry, weights), n_groups)
         if n_groups == 1:
             return cls.of_everyone(attribute, codes)
         sizes = count_codes(groups, n_groups)

@@ -71,6 +71,14 @@ class Partition:
         """How many rows are left out."""
         return self.n_rows - int(self.sizes.sum())
 
+    def loads(self, weights: Counts | None) -> Counts:
+        """The sizes of the groups when each row stands for as many as its weight says."""
+        if weights is None:
+            return self.sizes
+        kept = self.groups >= 0
+        loads = np.bincount(self.groups[kept], weights[kept], minlength=self.n_groups)
+        return loads.astype(np.int64)
+
     def kept(self) -> tuple[Counts, Partition]:
         """The rows that are not left out, and their partition."""
         rows = np.flatnonzero(self.groups >= 0)

@@ -13,18 +13,11 @@ and from the number of a row (core/keyed.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 Found = TypeVar("Found")
-
-
-class Room(NamedTuple):
-    """What may be in memory at once: ``rows`` of a region, ``bytes`` of counts."""
-
-    rows: int
-    bytes: int
 
 
 class Engine(Protocol):

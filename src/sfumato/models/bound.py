@@ -26,14 +26,16 @@ from sfumato.models.requirements import Requirement
 class Bound:
     """The requirements of a table; ``everyone[i]`` is what ``needs[i]`` sees of it as one group.
 
-    ``table`` may hold some of its rows only, or none. ``classes`` has the class of every code of
-    the sensitive attributes whose values were merged (algorithms/coarsen.py).
+    ``table`` may hold some of its rows only, or none, or different ones each of which stands for as
+    many as its weight says. ``classes`` has the class of every code of the sensitive attributes
+    whose values were merged (algorithms/coarsen.py).
     """
 
     table: Microdata
     needs: tuple[Requirement, ...]
     everyone: tuple[Histograms, ...]
     classes: Mapping[str, Ints] = field(default_factory=dict)
+    weights: Counts | None = None
 
     @classmethod
     def of(cls, needs: tuple[Requirement, ...], table: Microdata) -> Bound:
@@ -86,8 +88,9 @@ class Bound:
         table all the same.
         """
         verdict = np.ones(partition.n_groups, np.bool_)
+        weights = self.weights if self.weights is None or rows is None else self.weights[rows]
         for need, whole in zip(self.needs, self.everyone, strict=True):
-            seen = need.histograms(self.table, partition, rows)
+            seen = need.histograms(self.table, partition, rows, weights)
             verdict &= need.model.passes(replace(seen, whole=whole.whole))
         return verdict
 

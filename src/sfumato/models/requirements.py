@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.core.arrays import Ints
+from sfumato.core.arrays import Counts, Ints
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -21,14 +21,21 @@ class Requirement:
     attribute: str | None
 
     def histograms(
-        self, table: Microdata, partition: Partition, rows: Ints | None = None
+        self,
+        table: Microdata,
+        partition: Partition,
+        rows: Ints | None = None,
+        weights: Counts | None = None,
     ) -> Histograms:
-        """What the model may see of a partition of the table, or of some of its ``rows``."""
+        """What the model may see of a partition of the table, or of some of its ``rows``.
+
+        With ``weights`` each of these stands for so many.
+        """
         if self.attribute is None:
-            return Histograms.of_sizes(partition.sizes)
+            return Histograms.of_sizes(partition.loads(weights))
         attribute, codes = table.attributes[self.attribute], table.codes[self.attribute]
         some = codes if rows is None else codes[rows]
-        return Histograms.of_groups(attribute, some, partition.groups, partition.n_groups)
+        return Histograms.of_groups(attribute, some, partition.groups, partition.n_groups, weights)
 
     def __str__(self) -> str:
         """The model, and the attribute it is about."""

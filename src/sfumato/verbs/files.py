@@ -62,7 +62,8 @@ def publish_file(
 ) -> Manifest:
     """Read a table, publish it and write the release folder; see ``read`` and ``publish``.
 
-    Mondrian and Anatomize can do so with a file that does not fit into memory. ``engine`` "auto"
+    All algorithms but SingleDimensional can do so with a file that does not fit into memory; most
+    need memory for its different combinations of values (docs/methods.md). ``engine`` "auto"
     streams when the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in
     bytes, half of what the machine offers by default. A short ``seed`` needs ``experiment``, and is
     stated.
@@ -141,8 +142,9 @@ def _require_streaming(
     anatomized = isinstance(algorithm, Anatomize) and shape == AnatomizedTables.kind
     if query is not None or not (generalized or (anatomized and format == "parquet")):
         raise ParameterError(
-            "streaming is for Mondrian and for Anatomize (to Parquet), each in its own form, from "
-            "files and without a query; use the in-memory engine",
+            "streaming is for generalized releases by an algorithm that plans (all that ship but "
+            "SingleDimensional) and for Anatomize in its own form (to Parquet), from files and "
+            "without a query; use the in-memory engine",
             parameter="engine",
         )
     if isinstance(algorithm, Planner):

@@ -53,14 +53,10 @@ class Recipe:
     needs: tuple[Requirement, ...]
     labels: Labels
     means: Sequence[str]
+    missing: frozenset[str]  # the quasi-identifiers of which some group lacks a value
     groups: Key
     rows: Key
     bits: int  # of a word, which are the number of a bucket
-
-    @property
-    def missing(self) -> frozenset[str]:
-        """The quasi-identifiers that some row lacks a value of."""
-        return frozenset(name for name in self.schema.quasi if self.attributes[name].has_missing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

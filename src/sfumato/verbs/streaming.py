@@ -17,6 +17,7 @@ import pyarrow as pa
 from sfumato.algorithms.base import Plan, Planner, Stages
 from sfumato.core.arrays import Counts
 from sfumato.core.attribute import Attribute
+from sfumato.core.boxes import Nodes, Ranges
 from sfumato.core.fingerprint import (
     PUBLIC_KEY,
     DomainHashes,
@@ -29,9 +30,10 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
-from sfumato.engines.base import Engine, Room
+from sfumato.engines.base import Engine
 from sfumato.engines.coded import microdata
 from sfumato.engines.domains import Counted, count_values, open_engine
+from sfumato.engines.room import Room
 from sfumato.engines.rows import Rows
 from sfumato.engines.spill import scratch_folder
 from sfumato.engines.stream import Scratch
@@ -58,14 +60,10 @@ from sfumato.models.bound import Bound
 from sfumato.models.requirements import Requirement
 from sfumato.verbs.checks import require_form, stated_promises, warn_of_exposed
 from sfumato.verbs.grouping import Grouped, Recipe, grouped
+from sfumato.verbs.leaving_out import remaining
 
-# what the process takes before it has any rows
-_BASE_BYTES = 300 * 2**20
-# what dividing a region takes for a row, and for each of its codes
-_ROW_BYTES, _CODE_BYTES = 120, 10
-# the shares of the memory, one part in so many: counts of a pass, lines of all groups
-_COUNTS, _LINES = 8, 4
-_LEAST_BYTES = 2**24  # beside what the process takes, not worth being saved
+# the lines of all groups may take one part in so many of the memory
+_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,37 +133,61 @@ def _write(
     """Steps 2 to 4, and what release.json says of them."""
     schema, domain = counted.rows.schema, counted.domain()
     promise, means = stated_promises(wish.needs), require_means(domain, wish.means)
-    told = Manifest(GeneralizedTable.kind, promise, wish.described, seed=randomness.stated_seed)
-    headed = _headed(told, domain, wish.labels, means)
-    purpose = (told.kind, wish.labels, means, wish.described, promise)
+    purpose = (GeneralizedTable.kind, wish.labels, means, wish.described, promise)
     randomness.bind(purpose, lambda: rows_digest(_row_sum(coded, counted, PUBLIC_KEY), schema))
     key = owner_key()
     if key is not None:
         made_of.append(stated(_row_sum(coded, counted, key), schema, key))
     passage.begin("partitioning", counted.n_parts)
     bound = Bound.of_counts(wish.needs, domain, counted.sensitive, counted.n_rows)
-    room = _room(wish.memory, len(schema.quasi))
+    room = Room.of(wish.memory, len(schema.quasi))
     plan = wish.algorithm.plan(coded, bound, room, randomness)
-    _require_room(plan, room, wish.memory)
+    room.require_regions(plan.loads)
+    coded, kept = remaining(coded, counted, plan)
+    told = Manifest(
+        GeneralizedTable.kind,
+        promise,
+        {**wish.described, **plan.stated},
+        suppressed=counted.n_rows - kept.n_rows,
+        seed=randomness.stated_seed,
+        search=plan.notes,
+    )
     recipe = Recipe(
-        plan, schema, counted.attributes, counted.sensitive, wish.needs, wish.labels, means,
-        randomness.key(GROUPS), randomness.key(ROWS), _bits(counted.n_rows, room),
+        plan, schema, kept.attributes, kept.sensitive, wish.needs, wish.labels, means,
+        _missing(plan, kept), randomness.key(GROUPS), randomness.key(ROWS),
+        _bits(kept.n_rows, room),
     )  # fmt: skip
+    headed = _headed(told, domain, recipe)
     seen = _Seen(wish)
     groups = grouped(coded, recipe, counted.n_parts, passage.begin)
     write_table(pieces(seen.passing(groups)), folder / f"{STEM}.{wish.format}")
-    if seen.n_rows != counted.n_rows:
+    if seen.n_rows != kept.n_rows:
         raise counted.rows.changed()
     seen.warn(schema)
     return seen.stated(headed)
 
 
-def _headed(told: Manifest, domain: Microdata, labels: Labels, means: Sequence[str]) -> Manifest:
-    """The columns of the release, known before there are any groups."""
-    nobody = Partition(np.zeros(0, np.int32), np.zeros(0, np.int64))
-    missing = [attribute.name for attribute in domain.quasi if attribute.has_missing]
-    boxes = boxes_of(domain, nobody, labels)
-    lines, columns = published_groups(domain, nobody, boxes, labels, means, missing)
+def _missing(plan: Plan, kept: Counted) -> frozenset[str]:
+    """The quasi-identifiers of which some group is shown to lack a value.
+
+    Of rows that are left out nothing must be told.
+    """
+    if plan.boxes is not None:
+        sides = [side for side in plan.boxes if isinstance(side, Ranges | Nodes)]
+        return frozenset(side.attribute.name for side in sides if side.missing.any())
+    known = ((name, kept.attributes[name].missing_code) for name in kept.rows.schema.quasi)
+    return frozenset(name for name, code in known if kept.counts[name][code:].any())
+
+
+def _headed(told: Manifest, domain: Microdata, recipe: Recipe) -> Manifest:
+    """The columns of the release, known before its groups are."""
+    none = np.zeros(0, np.int32)
+    own = None if recipe.plan.boxes is None else recipe.plan.boxes.taken(none)
+    nobody = Partition(none, np.zeros(0, np.int64), own)
+    boxes = boxes_of(domain, nobody, recipe.labels)
+    lines, columns = published_groups(
+        domain, nobody, boxes, recipe.labels, recipe.means, recipe.missing
+    )
     rows, more = published_rows(domain, nobody.groups, lines)
     return told.of_tables((*columns, *more), lines, rows)
 
@@ -180,28 +202,6 @@ def _part_sum(
     part: pa.Table, schema: Schema, attributes: Mapping[str, Attribute], hashes: DomainHashes
 ) -> RowSum:
     return table_sum(microdata(part, schema, attributes), hashes)
-
-
-def _room(memory: int, axes: int) -> Room:
-    free = max(memory - _BASE_BYTES, memory // 4)
-    return Room(
-        rows=max(1, free // (_ROW_BYTES + _CODE_BYTES * axes)),
-        bytes=max(memory // _COUNTS, _LEAST_BYTES),
-    )
-
-
-def _require_room(plan: Plan, room: Room, memory: int) -> None:
-    """Raise if some region does not fit: many people who are alike, or a budget that is too
-    small.
-    """
-    largest = int(plan.loads.max())
-    if largest > room.rows:
-        least = -(-memory * largest // room.rows)
-        raise OutOfMemory(
-            f"{memory:,} bytes of memory are too few: {largest:,} rows cannot be divided further "
-            f"before they are in memory together; allow {least:,} bytes",
-            doing="publishing",
-        )
 
 
 def _bits(n_rows: int, room: Room) -> int:
@@ -245,7 +245,9 @@ class _Seen:
     def stated(self, headed: Manifest) -> Manifest:
         """What release.json states of the groups."""
         lines, sizes = pa.concat_tables(self.lines), np.concatenate(self.sizes)
-        figures = generalized_figures(headed.promise, headed.of_role(Role.QUASI), lines, sizes)
+        figures = generalized_figures(
+            headed.promise, headed.of_role(Role.QUASI), lines, sizes, headed.suppressed
+        )
         return replace(headed, rows=int(sizes.sum()), groups=len(sizes), metrics=figures)
 
     def _require_memory(self, more: int) -> None:

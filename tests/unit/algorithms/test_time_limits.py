@@ -245,7 +245,7 @@ class TestTwins:
         rules = compile_rules(bound_of(MODEL, data))
         assert rules is not None
         ladders = [ladder(each) for each in data.quasi]
-        search = compiled_search(data, rules, ladders, Randomness(seed))
+        search = compiled_search(bound_of(MODEL, data), rules, ladders, Randomness(seed))
         assert isinstance(search, _Compiled)
         random = np.random.default_rng(seed)
         for _ in range(5):

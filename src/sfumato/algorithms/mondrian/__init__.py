@@ -29,14 +29,14 @@ Cost: O(v log v) for v different vectors, after one pass that finds them; d dime
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.base import Progress
+from sfumato.algorithms.base import Progress, require_compiled
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, new_workspace
 from sfumato.algorithms.mondrian.kernel import cut_all
@@ -47,16 +47,17 @@ from sfumato.algorithms.mondrian.workload import asked_of, require_workload
 from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_serving_space
 from sfumato.algorithms.points import Points
 from sfumato.core.arrays import Codes, Counts
+from sfumato.core.boxes import Boxes
 from sfumato.core.compiled import announce, watch
 from sfumato.core.keyed import Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
-from sfumato.engines.base import Engine, Room
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
 from sfumato.errors import ParameterError
 from sfumato.models._rules import SIZE
-from sfumato.models.base import BuiltIn
 from sfumato.models.bound import (
     Bound,
     CompiledRules,
@@ -120,12 +121,12 @@ class Mondrian:
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
         """Cuts are planned by counts, for the built-in models, and not for a workload."""
-        known = all(isinstance(need.model, BuiltIn) for need in needs)
+        require_compiled(needs)
         dealt = self.relaxed and any(need.attribute is not None for need in needs)
-        if dealt or self.workload or not known:
+        if dealt or self.workload:
             raise ParameterError(
-                "a workload, a model of one's own, and relaxed cuts under models of sensitive "
-                "values need all rows in memory; use the in-memory engine",
+                "a workload, and relaxed cuts under models of sensitive values, need all rows in "
+                "memory; use the in-memory engine",
                 parameter="engine",
             )
 
@@ -185,6 +186,9 @@ class MondrianPlan:
     algorithm: Mondrian
     bound: Bound
     regions: Regions
+    boxes: Boxes | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    stated: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def loads(self) -> Counts:

@@ -18,22 +18,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.algorithms.base import Progress
+from sfumato.algorithms.base import Progress, require_compiled
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.goal import goal_of
 from sfumato.algorithms.ladders import Ladder, ladder
 from sfumato.algorithms.mondrian.branches_kernel import Region, Rungs, cut_branches, new_workspace
 from sfumato.algorithms.points import Points
+from sfumato.algorithms.points_plan import PointsPlan, plan_points
 from sfumato.core.arrays import Codes, Flags, Ints
 from sfumato.core.compiled import announce
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.models.bound import Bound, CompiledRules, compile_rules, require_feasible
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
+from sfumato.models.bound import Bound, CompiledRules, compile_rules, feasible, require_feasible
 from sfumato.models.requirements import Requirement
 
 
@@ -59,29 +63,45 @@ class BranchMondrian:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = require_feasible(needs, table)
-        ladders = [ladder(attribute) for attribute in table.quasi]
-        coarse = coarsened(bound)
-        rules = compile_rules(coarse)
-        if rules is None:
-            return Partition.of(_plain(bound, ladders))
-        return Partition.of(_compiled(coarse.table, rules, ladders))
+        rules = compile_rules(coarse := coarsened(bound))
+        return _plain(bound) if rules is None else _compiled(coarse, rules)
+
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
+        """Points are cut in the kernel."""
+        require_compiled(needs)
+
+    def plan(
+        self,
+        engine: Engine,
+        bound: Bound,
+        room: Room,
+        randomness: Randomness,  # noqa: ARG002
+    ) -> PointsPlan:
+        """Cut the different vectors of a table beyond memory."""
+        self.require_planned(bound.needs)
+        rules = compile_rules(coarse := coarsened(feasible(bound)))
+        assert rules is not None, "every built-in model has a rule"
+        return plan_points(partial(_compiled, rules=rules), engine, coarse, room, each=2)
 
 
-def _compiled(table: Microdata, rules: CompiledRules, ladders: Sequence[Ladder]) -> Codes:
-    """The group of every row, from the kernel."""
-    points = Points.distinct(table, rules.offsets)
+def _ladders(bound: Bound) -> list[Ladder]:
+    return [ladder(attribute) for attribute in bound.table.quasi]
+
+
+def _compiled(bound: Bound, rules: CompiledRules) -> Partition:
+    """The groups from the kernel."""
+    points = Points.distinct(bound.table, rules.offsets, bound.weights)
     n_points = len(points.weights)
     member = np.arange(n_points, dtype=np.int32)
     region = Region(
         points.codes, points.weights, points.starts, points.values, points.counts, member
     )
-    rungs, most = _rungs(ladders)
+    rungs, most = _rungs(_ladders(bound))
     groups = np.empty(n_points, np.int32)
     announce(cut_branches)
     workspace = new_workspace(n_points, most, len(rules.whole_counts))
-    cut_branches(region, rungs, goal_of(rules, table.n_rows), workspace, groups)
-    of_row: Codes = groups[points.point_of_row]
-    return of_row
+    cut_branches(region, rungs, goal_of(rules, bound.n_rows), workspace, groups)
+    return Partition.of(groups[points.point_of_row])
 
 
 def _rungs(ladders: Sequence[Ladder]) -> tuple[Rungs, int]:
@@ -100,9 +120,9 @@ def _rungs(ladders: Sequence[Ladder]) -> tuple[Rungs, int]:
     return Rungs(np.concatenate(classes), penalties, offsets, heights), most
 
 
-def _plain(bound: Bound, ladders: Sequence[Ladder]) -> Codes:
+def _plain(bound: Bound) -> Partition:
     """The same cuts in NumPy, for models of a user's own."""
-    table = bound.table
+    table, ladders = bound.table, _ladders(bound)
     codes = table.quasi_codes()
     groups = np.empty(table.n_rows, np.int32)
     stack, n_groups = [np.arange(table.n_rows)], 0
@@ -121,7 +141,7 @@ def _plain(bound: Bound, ladders: Sequence[Ladder]) -> Codes:
             n_groups += 1
         else:
             stack += [rows[parts == part] for part in np.unique(parts)]
-    return groups
+    return Partition.of(groups)
 
 
 def _level(one: Ladder, codes: Codes) -> int:

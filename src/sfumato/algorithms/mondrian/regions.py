@@ -31,8 +31,9 @@ from sfumato.algorithms.mondrian.tree import Tree, locate, tie_words
 from sfumato.core.arrays import Codes, Counts, Flags, Whole
 from sfumato.core.compiled import kernel
 from sfumato.core.keyed import Key
-from sfumato.engines.base import Engine, Room
+from sfumato.engines.base import Engine
 from sfumato.engines.coded import quasi_codes, sensitive_codes
+from sfumato.engines.room import Room
 from sfumato.errors import OutOfMemory
 
 _LEAF = -1

@@ -20,8 +20,8 @@ from sfumato.core._kernels import number_rows, rows_by_group
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.compiled import announce
 from sfumato.core.histograms import Histograms
-from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
+from sfumato.models.bound import Bound
 from sfumato.models.requirements import Requirement
 
 Entry = TypeVar("Entry", np.int32, np.float64)
@@ -39,17 +39,18 @@ class FrequencySet:
     seen: Mapping[str, Histograms]
 
     @classmethod
-    def of(cls, table: Microdata, needs: tuple[Requirement, ...]) -> tuple[FrequencySet, Codes]:
+    def of(cls, bound: Bound) -> tuple[FrequencySet, Codes]:
         """Groups of rows that are equal on all quasi-identifiers, and the group of every row."""
+        table, weights = bound.table, bound.weights
         codes = table.quasi_codes()
-        groups, first, weights = number_rows(codes, table.quasi_sizes())
-        alike = Partition(groups, weights)
+        groups, first, sizes = number_rows(codes, table.quasi_sizes())
+        alike = Partition(groups, sizes)
         seen = {
-            need.attribute: need.histograms(table, alike)
-            for need in needs
+            need.attribute: need.histograms(table, alike, weights=weights)
+            for need in bound.needs
             if need.attribute is not None
         }
-        return cls(codes[first], weights, seen), groups
+        return cls(codes[first], alike.loads(weights), seen), groups
 
     def __len__(self) -> int:
         """How many groups there are."""

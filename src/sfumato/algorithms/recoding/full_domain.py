@@ -26,17 +26,20 @@ from typing import Any, ClassVar, get_args
 
 from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, require_limit
+from sfumato.algorithms.points_plan import PointsPlan, plan_points
 from sfumato.algorithms.recoding.base import levels_of
 from sfumato.algorithms.recoding.frequency_sets import FrequencySet, compile_first
 from sfumato.algorithms.recoding.judge import Cost, Judge, require_share
 from sfumato.algorithms.recoding.large_lattice import Found, descend, lower_bound
 from sfumato.algorithms.recoding.lattice import Lattice
-from sfumato.algorithms.recoding.levels import LevelJudge, size_of
+from sfumato.algorithms.recoding.levels import ROWS_EACH, LevelJudge, size_of
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.models.bound import require_feasible
+from sfumato.models.bound import Bound, feasible, require_feasible
 from sfumato.models.requirements import Requirement
 
 _SEARCHED = 100_000  # vectors; of a larger lattice only a part is looked at
@@ -112,10 +115,9 @@ class FullDomain:
     ) -> Solution:
         """Choose the levels."""
         deadline = self._deadline()
-        exact, _ = FrequencySet.of(table, needs)
-        return _solved(
-            self._judge(table, needs, exact), table, progress or ignore_progress, deadline
-        )
+        bound = require_feasible(needs, table)
+        exact, _ = FrequencySet.of(bound)
+        return _solved(self._judge(bound, exact), table, progress or ignore_progress, deadline)
 
     def partition(
         self,
@@ -125,10 +127,31 @@ class FullDomain:
         progress: Progress | None = None,
     ) -> Partition:
         """Group the rows that are alike at the chosen levels."""
+        return self._divide(require_feasible(needs, table), progress)
+
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:  # noqa: ARG002
+        """Any model is kept by points; by several QIDs it is in memory only."""
+        if self.qids:
+            raise ParameterError(
+                "several QIDs need all rows in memory; use the in-memory engine", parameter="engine"
+            )
+
+    def plan(
+        self,
+        engine: Engine,
+        bound: Bound,
+        room: Room,
+        randomness: Randomness,  # noqa: ARG002
+    ) -> PointsPlan:
+        """Choose the levels for the different vectors of a table beyond memory."""
+        self.require_planned(bound.needs)
+        return plan_points(self._divide, engine, feasible(bound), room, each=ROWS_EACH)
+
+    def _divide(self, bound: Bound, progress: Progress | None = None) -> Partition:
         deadline = self._deadline()
-        exact, vector_of_row = FrequencySet.of(table, needs)
-        judge = self._judge(table, needs, exact)
-        solution = _solved(judge, table, progress or ignore_progress, deadline)
+        exact, vector_of_row = FrequencySet.of(bound)
+        judge = self._judge(bound, exact)
+        solution = _solved(judge, bound.table, progress or ignore_progress, deadline)
         recodings = judge.recodings(tuple(solution.levels.values()))
         # with QIDs the groups of all columns together owe nothing to the model
         publisher = replace(judge.judge, needs=()) if self.qids else judge.judge
@@ -138,13 +161,10 @@ class FullDomain:
         compile_first()
         return Deadline.after(self.time_limit)
 
-    def _judge(
-        self, table: Microdata, needs: tuple[Requirement, ...], exact: FrequencySet
-    ) -> LevelJudge:
-        bound = require_feasible(needs, table)
-        ladders = [levels_of(attribute) for attribute in table.quasi]
+    def _judge(self, bound: Bound, exact: FrequencySet) -> LevelJudge:
+        ladders = [levels_of(attribute) for attribute in bound.table.quasi]
         judge = Judge.of(bound, self.suppress, self.cost)
-        return LevelJudge(ladders, exact, judge, [_places(qid, table) for qid in self.qids])
+        return LevelJudge(ladders, exact, judge, [_places(qid, bound.table) for qid in self.qids])
 
 
 def best_levels(judge: LevelJudge, hear: Progress, deadline: Deadline) -> Found:

@@ -77,7 +77,7 @@ class Judge:
     @classmethod
     def of(cls, bound: Bound, suppress: float, cost: Cost) -> Judge:
         """A judge of recodings of this table; ``suppress`` is a share of its rows."""
-        n_rows = bound.table.n_rows
+        n_rows = bound.n_rows
         # a share such as 0.29 of 100 rows must not lose one of them to rounding
         limit = math.floor(suppress * n_rows + TOLERANCE)
         least = max((rule.least for rule in bound.rules() if rule is not None), default=1)

@@ -19,6 +19,8 @@ from sfumato.core.arrays import Codes, Floats
 
 Levels: TypeAlias = tuple[int, ...]
 _SHELF = 256  # sets; looking through more takes longer than they save
+ROWS_EACH = 5  # what a combination takes beyond memory (points_plan.py), those sets included
+_TIMES = 8  # the vectors of all sets that are kept, in numbers of different vectors
 
 
 class LevelJudge:
@@ -106,7 +108,8 @@ class LevelJudge:
         return min((self._shelf[at] for at in finer), key=len)
 
     def _keep(self, levels: Levels, found: FrequencySet) -> None:
-        if len(self._shelf) == _SHELF:
+        most = _TIMES * len(self._shelf[0]) - len(found)
+        while len(self._shelf) == _SHELF or sum(map(len, self._shelf)) > most:
             # the exact one stays: everything can be computed from it
             del self._shelf[1]
             self._shelved = np.delete(self._shelved, 1, axis=0)

@@ -26,15 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 
-from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
+from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress, require_compiled
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.deadline import Deadline, OutOfTime, require_limit
 from sfumato.algorithms.ladders import ladder
+from sfumato.algorithms.points_plan import PointsPlan, plan_points
 from sfumato.algorithms.recoding.settling import (
     Search,
     compile_first,
@@ -45,8 +47,10 @@ from sfumato.core.arrays import Codes, Counts, Floats
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
 from sfumato.errors import ParameterError
-from sfumato.models.bound import Bound, compile_rules, require_feasible
+from sfumato.models.bound import Bound, compile_rules, feasible, require_feasible
 from sfumato.models.requirements import Requirement
 
 _TELL = 64  # level vectors between two words about progress
@@ -85,17 +89,32 @@ class LocalRecoding:
         progress: Progress | None = None,
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        bound = coarsened(require_feasible(needs, table))
+        return self._divide(coarsened(require_feasible(needs, table)), randomness, progress)
+
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
+        """Points are settled in the kernel."""
+        require_compiled(needs)
+
+    def plan(self, engine: Engine, bound: Bound, room: Room, randomness: Randomness) -> PointsPlan:
+        """Settle the different vectors of a table beyond memory."""
+        self.require_planned(bound.needs)
+        divide = partial(self._divide, randomness=randomness)
+        return plan_points(divide, engine, coarsened(feasible(bound)), room, each=2)
+
+    def _divide(
+        self, bound: Bound, randomness: Randomness, progress: Progress | None = None
+    ) -> Partition:
         compile_first()
         deadline = Deadline.after(self.time_limit)
+        table = bound.table
         ladders = [ladder(attribute) for attribute in table.quasi]
         rules = compile_rules(bound)
         if rules is None:
             search = plain_search(bound, ladders, randomness)
         else:
-            search = compiled_search(bound.table, rules, ladders, randomness)
+            search = compiled_search(bound, rules, ladders, randomness)
         costs = [
-            one.costs(np.bincount(table.codes[attribute.name], minlength=attribute.size))
+            one.costs(np.bincount(table.codes[attribute.name], bound.weights, attribute.size))
             for one, attribute in zip(ladders, table.quasi, strict=True)
         ]
         size = prod(len(levels) for levels in costs)
@@ -236,12 +255,13 @@ class _Together:
         return cls(bound, [np.zeros_like(seen.whole) for seen in bound.everyone])
 
     def join(self, rows: Counts) -> None:
+        weights = None if self.bound.weights is None else self.bound.weights[rows]
         for need, counts in zip(self.bound.needs, self.counts, strict=True):
             if need.attribute is None:
-                counts += len(rows)
+                codes = np.zeros(len(rows), np.int32)
             else:
                 codes = self.bound.table.codes[need.attribute][rows]
-                counts += np.bincount(codes, minlength=len(counts))
+            counts += np.bincount(codes, weights, len(counts)).astype(np.int64)
 
     def passes(self) -> bool:
         asked = zip(self.bound.needs, self.bound.everyone, self.counts, strict=True)

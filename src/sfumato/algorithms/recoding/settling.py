@@ -24,7 +24,6 @@ from sfumato.algorithms.recoding.local_kernel import (
 )
 from sfumato.core.arrays import Codes, Counts, Words
 from sfumato.core.compiled import announce
-from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.models.bound import Bound, CompiledRules
@@ -53,17 +52,17 @@ class Search(Protocol):
 
 
 def compiled_search(
-    table: Microdata, rules: CompiledRules, ladders: Sequence[Ladder], randomness: Randomness
+    bound: Bound, rules: CompiledRules, ladders: Sequence[Ladder], randomness: Randomness
 ) -> Search:
     """A search under built-in models."""
-    points = Points.distinct(table, rules.offsets)
+    points = Points.distinct(bound.table, rules.offsets, bound.weights)
     words, offsets = _words(ladders, randomness)
     codes = np.ascontiguousarray(points.codes.T)
     space = Field(
         codes, points.weights, points.starts, points.values, points.counts, words, offsets
     )
     bench = new_bench(len(points.weights), len(rules.whole_counts))
-    return _Compiled(space, goal_of(rules, table.n_rows), bench, points.point_of_row)
+    return _Compiled(space, goal_of(rules, bound.n_rows), bench, points.point_of_row)
 
 
 def plain_search(bound: Bound, ladders: Sequence[Ladder], randomness: Randomness) -> Search:
@@ -110,7 +109,7 @@ class _Compiled:
 
     @property
     def rows(self) -> int:
-        return len(self.point_of_row)
+        return int(self.space.weights.sum())
 
     @property
     def left(self) -> int:

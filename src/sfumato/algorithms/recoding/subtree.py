@@ -33,17 +33,20 @@ from typing import ClassVar
 
 from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, require_limit
+from sfumato.algorithms.points_plan import PointsPlan, plan_points
 from sfumato.algorithms.recoding.base import levels_of
 from sfumato.algorithms.recoding.cuts import SIBLING, SUBTREE, Cut, Scheme
 from sfumato.algorithms.recoding.descent import End, descended
 from sfumato.algorithms.recoding.frequency_sets import FrequencySet, compile_first
 from sfumato.algorithms.recoding.full_domain import best_levels
 from sfumato.algorithms.recoding.judge import Judge, require_share
-from sfumato.algorithms.recoding.levels import LevelJudge
+from sfumato.algorithms.recoding.levels import ROWS_EACH, LevelJudge
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.models.bound import require_feasible
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
+from sfumato.models.bound import Bound, feasible, require_feasible
 from sfumato.models.requirements import Requirement
 
 
@@ -69,9 +72,25 @@ class _Cutting:
         progress: Progress | None = None,
     ) -> Partition:
         """Group the rows that are alike under the cuts."""
+        return self._divide(require_feasible(needs, table), progress)
+
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
+        """Any model is kept by points."""
+
+    def plan(
+        self,
+        engine: Engine,
+        bound: Bound,
+        room: Room,
+        randomness: Randomness,  # noqa: ARG002
+    ) -> PointsPlan:
+        """Find the cuts for the different vectors of a table beyond memory."""
+        return plan_points(self._divide, engine, feasible(bound), room, each=ROWS_EACH)
+
+    def _divide(self, bound: Bound, progress: Progress | None = None) -> Partition:
         compile_first()
         deadline = Deadline.after(self.time_limit)
-        return _Search(table, needs, self.suppress).partition(self.scheme, progress, deadline)
+        return _Search(bound, self.suppress).partition(self.scheme, progress, deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +128,9 @@ class Sibling(_Cutting):
 class _Search:
     """The better end of two descents: from the roots, and from the best of the coarser scheme."""
 
-    def __init__(self, table: Microdata, needs: tuple[Requirement, ...], suppress: float) -> None:
-        bound = require_feasible(needs, table)
-        self._table = table
-        self._exact, self._vector_of_row = FrequencySet.of(table, needs)
+    def __init__(self, bound: Bound, suppress: float) -> None:
+        self._table = bound.table
+        self._exact, self._vector_of_row = FrequencySet.of(bound)
         self._judge = Judge.of(bound, suppress, "ncp")
 
     def partition(self, scheme: Scheme, progress: Progress | None, deadline: Deadline) -> Partition:

@@ -28,6 +28,9 @@ cheapest. A demanding model (l-diversity close to what the table bears, a small 
 do not pass swallow one another; Mondrian, which only makes cuts that pass, loses less there, and
 also on many evenly filled dimensions, where there is nothing to cluster.
 
+Beyond memory the table is first cut into regions by Mondrian, and nothing is clustered across their
+borders; release.json states how many there are.
+
 Cost: O(v) per level of the splits for v different vectors, mostly about log2(v) levels; then a
 search per group that does not pass. It looks at few groups where groups lie apart, and
 at more and more of them, in the end at all, on many evenly filled dimensions: some nanoseconds for
@@ -36,15 +39,17 @@ each, but as many searches as groups. Of neighbours that cost the same the one m
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.algorithms.base import Progress, ignore_progress
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.goal import Goal, goal_of
+from sfumato.algorithms.mondrian import Mondrian, MondrianPlan
 from sfumato.algorithms.points import Points
 from sfumato.algorithms.topdown.index import Index, fill_index, new_index
 from sfumato.algorithms.topdown.merge import label_groups, merge_all, new_workspace
@@ -52,15 +57,20 @@ from sfumato.algorithms.topdown.plain import merge_all_plain
 from sfumato.algorithms.topdown.space import PointArrays, Sets, cloud_of, sets_of
 from sfumato.algorithms.topdown.split import new_table, new_tree, split_all
 from sfumato.algorithms.topdown.taking import new_plan
-from sfumato.core.arrays import Counts
+from sfumato.core.arrays import Codes, Counts
+from sfumato.core.boxes import Boxes
 from sfumato.core.compiled import announce, watch
+from sfumato.core.keyed import Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
 from sfumato.errors import ParameterError
-from sfumato.models.bound import compile_rules, require_feasible
+from sfumato.models.bound import Bound, compile_rules, require_feasible
 from sfumato.models.requirements import Requirement
 
+_ROWS_EACH = 3  # a row that is clustered takes the memory of so many that are cut
 _WATCHED = 200_000  # rows from which a run is long enough to be watched
 
 
@@ -94,18 +104,67 @@ class TopDown:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = coarsened(require_feasible(needs, table))
+        return self._divide(bound, _key(randomness, 0), progress)
+
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
+        """Regions are Mondrian's."""
+        Mondrian().require_planned(needs)
+
+    def plan(self, engine: Engine, bound: Bound, room: Room, randomness: Randomness) -> TopDownPlan:
+        """Let Mondrian cut until what is left can be clustered in memory."""
+        smaller = room.for_larger(_ROWS_EACH)
+        regions = Mondrian().plan(engine, bound, smaller, randomness)
+        smaller.require_regions(regions.loads)
+        keys = [_key(randomness, number) for number in range(len(regions.loads))]
+        return TopDownPlan(self, regions, keys)
+
+    def _divide(self, bound: Bound, key: Key, progress: Progress | None = None) -> Partition:
         rules = compile_rules(bound)
         points = Points.distinct(bound.table, rules.offsets if rules else {})
-        order = randomness.permutation(len(points.weights)).astype(np.int32)
+        order = np.argsort(key.words(np.arange(len(points.weights)))).astype(np.int32)
         arrays, sets = cloud_of(bound.table, points, order), sets_of(bound.table)
         index = split_cloud(arrays, sets, rules.least if rules else 1, self.rounds, progress)
         if rules is None:
             merge_all_plain(points, arrays, sets, index, bound)
         else:
-            merge(arrays, sets, goal_of(rules, table.n_rows), index, progress)
+            merge(arrays, sets, goal_of(rules, bound.n_rows), index, progress)
         groups = np.empty(len(points.weights), np.int32)
         label_groups(index, arrays, groups)
         return Partition.of(groups[points.point_of_row])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopDownPlan:
+    """Regions of a table, each of which is clustered by itself."""
+
+    algorithm: TopDown
+    regions: MondrianPlan
+    keys: Sequence[Key]
+    boxes: Boxes | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def loads(self) -> Counts:
+        """The rows of every region."""
+        return self.regions.loads
+
+    @property
+    def stated(self) -> Mapping[str, Any]:
+        """How many regions there are, unless the table is one, as in memory."""
+        return {"regions": len(self.keys)} if len(self.keys) > 1 else {}
+
+    def of_rows(self, part: pa.Table) -> Codes:
+        """The region of every row of a coded part."""
+        return self.regions.of_rows(part)
+
+    def divide(self, number: int, table: Microdata, rows: Counts) -> Partition:  # noqa: ARG002
+        """Cluster the rows of a region."""
+        return self.algorithm._divide(self.regions.bound.over(table), self.keys[number])
+
+
+def _key(randomness: Randomness, region: int) -> Key:
+    """Whatever parts a table has, and whoever clusters a region, its points stand in one order."""
+    return randomness.key(f"{TopDown.name} {region}")
 
 
 def split_cloud(

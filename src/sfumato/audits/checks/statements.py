@@ -37,6 +37,8 @@ _ALGORITHMS: Mapping[str, type[Any]] = {
 _MAY_BE_NONE = ("time_limit", "node_limit")
 # releases of earlier versions do not state this option of these algorithms
 _SINCE = {each.name: "time_limit" for each in (LocalRecoding, FullDomain, Subtree, Sibling)}
+# what is counted beside the options of an algorithm, and the least that is worth a word
+_BESIDE = {Mondrian.name: {"workload": 1}, TopDown.name: {"regions": 2}}
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 _BOXES = ("range", "set", "label", "cell", "text")
 
@@ -166,24 +168,23 @@ def _too_many_left_out(manifest: Manifest) -> Iterator[str]:
 def _other_options(stated: Mapping[str, Any]) -> Iterator[str]:
     """An algorithm that ships is described as it describes itself; of one's own nothing is said."""
     options = {**stated}
-    name, queries = options.pop("name", None), options.pop("workload", 1)
+    name = options.pop("name", None)
     if stated == OWN:
         return
     if not isinstance(name, str) or name not in _ALGORITHMS:
         yield "the algorithm is none that ships, and not called own"
         return
+    known = _BESIDE.get(name, {})
+    beside = {key: options.pop(key) for key in known if key in options}
     try:
-        again = describe(_made(_ALGORITHMS[name], options))
+        again = describe(_made(_ALGORITHMS[name], options)) | beside
     except (SfumatoError, TypeError, ValueError) as error:
         yield f"the algorithm {name} cannot be what it is said to be: {error}"
         return
-    if "workload" in stated:
-        again["workload"] = queries
     if name in _SINCE and _SINCE[name] not in stated:
         del again[_SINCE[name]]
-    asked = name == Mondrian.name or "workload" not in stated
-    counted = type(queries) is int and 0 < queries <= MANY
-    if not asked or not counted or json.dumps(again) != json.dumps(stated):
+    counted = all(type(n) is int and known[key] <= n <= MANY for key, n in beside.items())
+    if not counted or json.dumps(again) != json.dumps(stated):
         yield f"the algorithm {name} is described otherwise than it describes itself"
 
 

@@ -1,0 +1,56 @@
+"""How much may be in memory at once, and what to say when it is too little."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sfumato.core.arrays import Counts
+from sfumato.errors import OutOfMemory
+
+# what the process takes before it has any rows
+_BASE_BYTES = 300 * 2**20
+# what dividing a region takes for a row, and for each of its codes
+_ROW_BYTES, _CODE_BYTES = 120, 10
+# counts of a pass may take one part in so many of the memory
+_COUNTS = 8
+_LEAST_BYTES = 2**24  # beside what the process takes, not worth being saved
+
+
+class Room(NamedTuple):
+    """What fits: ``rows`` of a region, of ``row_bytes`` each, and ``bytes`` of counts.
+
+    All of it together has ``memory`` bytes.
+    """
+
+    rows: int
+    row_bytes: int
+    bytes: int
+    memory: int
+
+    @classmethod
+    def of(cls, memory: int, axes: int) -> Room:
+        """The room for rows of so many quasi-identifiers."""
+        free, row_bytes = max(memory - _BASE_BYTES, memory // 4), _ROW_BYTES + _CODE_BYTES * axes
+        counts = max(memory // _COUNTS, _LEAST_BYTES)
+        return cls(max(1, free // row_bytes), row_bytes, counts, memory)
+
+    def for_larger(self, times: int) -> Room:
+        """The same memory, for what takes so many times that of a row."""
+        return self._replace(rows=max(1, self.rows // times), row_bytes=self.row_bytes * times)
+
+    def require(self, rows: int, why: str) -> None:
+        """Raise unless so many rows fit; ``why`` they have to."""
+        if rows > self.rows:
+            least = min(-(-self.memory * rows // self.rows), _BASE_BYTES + rows * self.row_bytes)
+            raise OutOfMemory(
+                f"{self.memory:,} bytes of memory are too few: {why}; allow {least:,} bytes",
+                doing="publishing",
+            )
+
+    def require_regions(self, loads: Counts) -> None:
+        """Raise unless the largest region fits: many people may be alike."""
+        largest = int(loads.max())
+        self.require(
+            largest,
+            f"{largest:,} rows cannot be divided further before they are in memory together",
+        )
