@@ -27,7 +27,10 @@ class Line:
 
 
 def in_turns(
-    ours: Callable[[], object], peer: Callable[[], object], repeats: int = 7
+    ours: Callable[[], object],
+    peer: Callable[[], object],
+    repeats: int = 7,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[float, float]:
     """Median seconds of both, run alternately after one unmeasured run each."""
     ours()
@@ -35,8 +38,8 @@ def in_turns(
     mine: list[float] = []
     theirs: list[float] = []
     for _ in range(repeats):
-        mine.append(seconds(ours))
-        theirs.append(seconds(peer))
+        mine.append(seconds(ours, clock))
+        theirs.append(seconds(peer, clock))
     return statistics.median(mine), statistics.median(theirs)
 
 
@@ -46,9 +49,10 @@ def ratio(
     peer: Callable[[], object],
     limit: float,
     repeats: int = 7,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Line:
     """Our median over the peer's."""
-    mine, theirs = in_turns(ours, peer, repeats)
+    mine, theirs = in_turns(ours, peer, repeats, clock)
     return Line(name, mine / theirs, limit, detail=f"{mine:.3f} s against {theirs:.3f} s")
 
 
