@@ -154,14 +154,21 @@ def test_a_reader_beside_a_forced_writer_never_mixes(
         boxes(of).write(tmp_path / str(of))
     target = boxes(1).write(tmp_path / "out")
     script = [sys.executable, "-c", WRITER, str(target), str(tmp_path / "1"), str(tmp_path / "2")]
-    seen, reads = set(), 0
+    seen: set[int] = set()
+    reads = 0
     with subprocess.Popen([*script, str(ROUNDS)], stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "begun\n"
         while writer.poll() is None:
-            seen.add(whole(work(target)))
             reads += 1
+            try:
+                seen.add(whole(work(target)))
+            except ReleaseError as error:
+                # a reader that is slower than the writer says so; it never mixes
+                if "was replaced" not in str(error):
+                    raise
         assert writer.wait(PATIENCE) == 0
+    seen.add(whole(work(target)))
     assert reads
     assert seen <= {20, 40}
 
