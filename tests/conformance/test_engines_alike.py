@@ -8,6 +8,7 @@ that states regions has other groups than in memory: they keep the promise, for 
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from itertools import product
@@ -136,11 +137,12 @@ def made(source: Path, schema: sf.Schema, out: Path, **more: Any) -> dict[str, b
 def streamed(source: Path, schema: sf.Schema, out: Path, **more: Any) -> dict[str, bytes] | str:
     """The same beyond memory, with the least memory that is said to be enough."""
     memory = LITTLE
-    for _ in range(3):  # for what is counted, for regions that cannot be cut, and then it is enough
+    for _ in range(4):  # for counts, for combinations, for regions that cannot be cut; then enough
         found = made(source, schema, out, engine="stream", memory_limit=memory, **more)
         if not isinstance(found, str) or not found.startswith(OutOfMemory.__name__):
             break
-        memory = int(found.rpartition("allow ")[2].removesuffix(" bytes").replace(",", ""))
+        enough = re.search(r"allow ([\d,]+) bytes", found)
+        memory = int(enough[1].replace(",", "")) if enough else 10 * memory
     return found
 
 
