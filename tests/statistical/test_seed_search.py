@@ -1,13 +1,13 @@
 """Seeds can be searched: an attacker with the files of a release tries one after the other.
 
-The attack needs no more than the published files and this library. Which groups Anatomize makes
-depends on the seed and on how often each value occurs, which the files tell. So the attacker
-publishes an invented table with the same values, sorted, and a row number for a quasi-identifier:
-with the right seed its groups have the values of the files' groups, and its row numbers show how
-rows were dealt and shuffled. In a permuted release that leads from each row to its value. In an
-anatomized one it tells, of every group, which row came first, second, ... in the owner's table, and
-of every value the how-manieth of its kind it was; both together are a guess, right far more often
-than 1/l.
+The attack needs the published files, this library, and the order of the owner's table, which is
+sorted by a number that everybody knows. Which groups Anatomize makes depends on the seed and on how
+often each value occurs, which the files tell. So the attacker publishes an invented table with the
+same values, sorted: with the right seed its groups have the values of the files' groups. In a
+permuted release rows and values of a group are shuffled by words of their rows, so both shuffles
+can be made again, and lead from each row to its value. In an anatomized one the seed tells of every
+value of a group the how-manieth of its kind it was; rows and values in their order are a guess that
+is right far more often than 1/l.
 
 Short seeds are the control on which all of this must succeed; the release says so itself.
 """
@@ -21,7 +21,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import SHORT, Seed
+from sfumato.models.requirements import requirements
 from tests.support.seeds import long_seed
 from tests.support.tables import microdata
 
@@ -39,12 +42,12 @@ OBVIOUS: dict[str, Callable[[int], Seed]] = {
 
 
 def table() -> sf.Microdata:
-    """People who can be told apart, in no order; diseases are not equally frequent."""
+    """People in the order of their numbers; diseases are not equally frequent."""
     random = np.random.default_rng(4)
     weights = np.array([16, 14, 13, 12, 10, 7, 7, 7, 7, 7]) / 100
     diseases = random.choice(list("abcdefghij"), ROWS, p=weights)
     return microdata(
-        {"person": random.permutation(ROWS), "disease": diseases},
+        {"person": np.arange(ROWS), "disease": diseases},
         quasi=["person"],
         sensitive=["disease"],
     )
@@ -74,13 +77,13 @@ def invented(release: Any) -> sf.Microdata:
     )
 
 
-def found_seed(release: Any, candidates: Iterable[Seed]) -> Any:
-    """The release of the invented table whose groups are the files', None if no seed makes it."""
+def found_seed(release: Any, candidates: Iterable[Seed]) -> tuple[Seed, Any] | None:
+    """The seed that makes the files' groups of the invented table, and its release, if one does."""
     seen, form = groups_of(release), release.manifest.kind
     for seed in candidates:
         made = published(invented(release), form, seed)
         if groups_of(made) == seen:
-            return made
+            return seed, made
     return None
 
 
@@ -93,18 +96,21 @@ def ranks(groups: Any, rows: Any) -> list[tuple[int, int]]:
     return [(group, order[group].index(row)) for group, row in zip(groups, rows, strict=True)]
 
 
-def opened_permuted(release: Any, made: Any) -> dict[int, str]:
-    """Who has which value: a row and a value that have the same place in the table."""
-    groups = made.table["group_id"].to_pylist()
-    shown = ranks(groups, made.table["person"].to_pylist())
-    # a group's values differ, and the invented table is sorted by them
-    hidden = ranks(groups, made.table["disease"].to_pylist())
-    value_at = dict(zip(hidden, release.table["disease"].to_pylist(), strict=True))
-    people = release.table["person"].to_pylist()
-    return {person: value_at[place] for person, place in zip(people, shown, strict=True)}
+def opened_permuted(release: Any, seed: Seed, made: Any) -> dict[int, str]:
+    """Who has which value: both shuffles of every group made again, by the words of its rows."""
+    people, groups = (release.table[name].to_numpy() for name in ("person", "group_id"))
+    of_row = np.empty(ROWS, np.int32)
+    of_row[people] = groups - 1
+    randomness, of = Randomness(seed), invented(release)
+    needs = requirements(sf.LDiversity(L), of.schema)
+    sf.Anatomize().partition(of, needs, randomness).relabelled(randomness)
+    partition = Partition.of(of_row)
+    shown, hidden = (partition.published_order(randomness.half_words(ROWS)) for _ in range(2))
+    assert shown.tolist() == people.tolist()
+    return dict(zip(hidden.tolist(), release.table["disease"].to_pylist(), strict=True))
 
 
-def opened_anatomized(release: Any, made: Any) -> dict[int, str]:
+def opened_anatomized(release: Any, seed: Seed, made: Any) -> dict[int, str]:
     """Who probably has which value: of a group, the first row with the value that came first."""
     groups, rows = made.qit["group_id"].to_pylist(), made.qit["person"].to_pylist()
     diseases = [value for value, n in sorted(_sizes(made).items()) for _ in range(n)]
@@ -114,7 +120,7 @@ def opened_anatomized(release: Any, made: Any) -> dict[int, str]:
         likely.setdefault(group, []).append((share[row], diseases[row]))
     ordered = {group: sorted(values) for group, values in likely.items()}
     people = release.qit["person"].to_pylist()
-    places = ranks(groups, rows)
+    places = ranks(release.qit["group_id"].to_pylist(), people)
     return {
         person: ordered[group][rank][1]
         for person, (group, rank) in zip(people, places, strict=True)
@@ -136,7 +142,7 @@ def share_right(told: dict[int, str]) -> float:
     return float(np.mean([told[person] == truth[person] for person in truth]))
 
 
-OPENED: dict[Form, Callable[[Any, Any], dict[int, str]]] = {
+OPENED: dict[Form, Callable[[Any, Seed, Any], dict[int, str]]] = {
     "permuted": opened_permuted,
     "anatomized": opened_anatomized,
 }
@@ -148,9 +154,9 @@ def test_a_short_seed_is_found_and_the_release_opened(
 ) -> None:
     release = sf.load(published(table(), form, SMALL).write(tmp_path / "out", experiment=True))
     assert release.manifest.seed == SHORT  # whoever gets the files is told
-    made = found_seed(release, range(SEARCHED))
-    assert made is not None
-    assert share_right(OPENED[form](release, made)) >= least
+    found = found_seed(release, range(SEARCHED))
+    assert found is not None
+    assert share_right(OPENED[form](release, *found)) >= least
 
 
 def test_what_a_permuted_release_shows_is_no_better_than_a_blind_guess() -> None:

@@ -74,7 +74,9 @@ def test_publishing_and_asking_need_no_locks_and_changing_says_that_it_does(tmp_
     assert (boxes, asked) == ("boxes True", "asked True")
     assert len(refused) == 3
     for line in refused:
-        assert line.startswith("refused: people.statdb: changing a statistical database, its log")
+        assert line.startswith(
+            "refused: people.statdb: changing a statistical database, its ledger"
+        )
         assert "POSIX" in line
 
 
