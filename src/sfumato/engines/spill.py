@@ -25,7 +25,8 @@ from sfumato.core._kernels import rows_by_group
 from sfumato.core.arrays import Codes
 
 # without threads: each would reserve addresses, and time goes elsewhere
-_WRITE = pyarrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_NUMBERS = pyarrow.ipc.IpcWriteOptions(use_threads=False)
+_TEXTS = pyarrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 _READ = pyarrow.ipc.IpcReadOptions(use_threads=False)
 
 
@@ -58,7 +59,9 @@ class Spill:
 
     def __enter__(self) -> Self:
         """Start writing."""
-        self._writer = pyarrow.ipc.new_file(str(self._path), self._fields, options=_WRITE)
+        self._writer = pyarrow.ipc.new_file(
+            str(self._path), self._fields, options=_options(self._fields)
+        )
         handle = os.open(self._path, os.O_RDONLY)
         unnamed = Path(f"/proc/self/fd/{handle}")
         if unnamed.exists():
@@ -120,3 +123,14 @@ def _one_batch(table: pa.Table) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([], schema=table.schema)
     (batch,) = table.to_batches()
     return batch
+
+
+def _options(fields: pa.Schema) -> pyarrow.ipc.IpcWriteOptions:
+    """Texts repeat themselves and are compressed; codes are narrow, and faster as they are."""
+    return _TEXTS if any(map(_has_texts, fields.types)) else _NUMBERS
+
+
+def _has_texts(kind: pa.DataType) -> bool:
+    if pa.types.is_nested(kind):
+        return any(_has_texts(kind.field(i).type) for i in range(kind.num_fields))
+    return not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))
