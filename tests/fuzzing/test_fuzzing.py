@@ -13,10 +13,10 @@ from fuzzing.kinds import KINDS
 # Of each kind, so many that all take about as long. How much memory is short depends on the machine
 # and what else it does: that is for `make fuzz`, as are the long hunts.
 CASES = {
-    "releases": 600,
+    "releases": 400,
     "joins": 400,
-    "engines": 150,
-    "databases": 250,
+    "engines": 120,
+    "databases": 160,
     "inputs": 1_000,
     "stored": 1_000,
     "faults": 100,
