@@ -28,7 +28,7 @@ demo: $(VENV)/.runtime ## Publish and verify a small table in the terminal
 
 test: lint types browser ## Lint, type check, then run every test
 	@echo "pytest"
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
 
 quick: $(VENV)/.dev ## Run the quick tests: units and printed tables, in about a minute
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" tests/unit tests/golden $(PYTEST_ARGS)
