@@ -347,3 +347,30 @@ def test_what_is_infeasible_is_refused_before_rows_are_spilled(tmp_path: Path) -
             tmp_path / "out", engine="stream",
         )  # fmt: skip
     assert list(tmp_path.iterdir()) == [tmp_path / "in.parquet"]
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "insensitive"])
+@pytest.mark.parametrize(
+    "name", ["row", "quasi", "sensitive", "other0", "people", "word", "largest"]
+)
+def test_columns_may_have_the_names_of_our_own(name: str, role: str, tmp_path: Path) -> None:
+    columns = {"age": [i % 20 for i in range(90)], "ill": [f"d{i % 5}" for i in range(90)]}
+    table = pa.table({**columns, name: [i % 3 for i in range(90)]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    roles: dict[str, Any] = {"quasi": ["age"], "sensitive": ["ill"], "insensitive": []}
+    roles[role] = [*roles[role], name]
+    schema = sf.Schema(**roles)
+    memory = made(tmp_path / "in.parquet", schema, tmp_path / "m")
+    how: dict[str, Any] = {"engine": "stream", "memory_limit": LITTLE}
+    assert memory == made(tmp_path / "in.parquet", schema, tmp_path / "s", **how)
+    assert isinstance(memory, dict)
+
+
+@pytest.mark.parametrize("written", WRITERS)
+def test_a_table_without_rows_is_refused_alike(written: str, tmp_path: Path) -> None:
+    source = WRITERS[written](people().slice(0, 0), tmp_path / "in")
+    memory, stream = (
+        made(source, SCHEMA, tmp_path / engine, engine=engine) for engine in ("memory", "stream")
+    )
+    assert isinstance(memory, str)
+    assert memory == stream

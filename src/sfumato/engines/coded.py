@@ -19,7 +19,9 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
 from sfumato.errors import DataError
 
-ROW, QUASI, SENSITIVE, OTHER = "row", "quasi", "sensitive", "other"
+# the number of a row stands beside columns of any name, so it has one that nobody gives
+ROW = "\0row"
+QUASI, SENSITIVE, OTHER = "quasi", "sensitive", "other"
 _CLOSE = 2**16  # integers within such a range are looked up, not hashed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -101,7 +102,9 @@ def _merged(one: dict[str, Tally], other: dict[str, Tally]) -> dict[str, Tally]:
 def _numbered(rows: Rows, columns: Sequence[str]) -> Iterator[pa.Table]:
     """Parts of one size, each row with its number."""
     first = 0
-    for part in _parts(rows.scan(columns)):
+    # at least one part, so that there is something to count in
+    nothing = rows.fields(columns).empty_table()
+    for part in _parts(chain((nothing,), rows.scan(columns))):
         numbers = pa.array(np.arange(first, first + part.num_rows))
         first += part.num_rows
         yield part.append_column(ROW, numbers)
