@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import sfumato as sf
 from benchmarks.data import CENSUS_QUASI, CENSUS_SIZES, skewed
 from benchmarks.measure import Line, ratio
-from sfumato.algorithms.anatomize import anatomize
+from sfumato.algorithms.anatomize.dealing import anatomize
 from sfumato.core.randomness import Randomness
 
 ROWS, VALUES, L = 5_000_000, 50, 10

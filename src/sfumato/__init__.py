@@ -16,6 +16,7 @@ from sfumato import errors
 
 if TYPE_CHECKING:
     from sfumato.algorithms.anatomize import Anatomize
+    from sfumato.algorithms.frontier import Frontier
     from sfumato.algorithms.intervals import SingleDimensional
     from sfumato.algorithms.join.methods import Direct, Refinement
     from sfumato.algorithms.mondrian import Mondrian
@@ -95,6 +96,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "algorithms.anatomize": ("Anatomize",),
+    "algorithms.frontier": ("Frontier",),
     "algorithms.mondrian.branches": ("BranchMondrian",),
     "algorithms.recoding.full_domain": ("FullDomain",),
     "algorithms.join.methods": ("Direct", "Refinement"),
@@ -180,6 +182,7 @@ __all__ = [
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Evaluation",
+    "Frontier",
     "FullDomain",
     "GeneralizedTable",
     "Histograms",

@@ -17,7 +17,7 @@ PUBLIC = [
     "at_most", "between", "compare", "matching", "one_of", "Evaluation", "evaluate",
     "anatomy_workload", "dynamic_workload", "range_workload", "read_workload", "write_workload",
     "publish_file", "BranchMondrian", "LocalRecoding", "Likely", "PermutedTable", "PerturbedTable",
-    "perturb", "FullDomain", "Sibling", "SingleDimensional", "Subtree",
+    "perturb", "Frontier", "FullDomain", "Sibling", "SingleDimensional", "Subtree",
     "date_taxonomy", "interval_taxonomy", "prefix_taxonomy", "suggest_taxonomy",
     "belief", "individual_breach", "row_breach", "uncertain_belief",
     "Anatomize", "AnatomizedTables", "generalized_reconstruction_error",

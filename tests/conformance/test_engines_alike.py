@@ -1,4 +1,4 @@
-"""Beyond memory a generalized release is byte for byte the one that is made in memory.
+"""Beyond memory a release is byte for byte the one that is made in memory.
 
 For every algorithm that can plan, found by looking, with every built-in model; for every type that
 a file may hold, in every role; for any number of parts and any memory that is enough. An algorithm
@@ -156,7 +156,7 @@ def stated(files: dict[str, bytes] | str) -> dict[str, Any]:
 def test_some_algorithms_plan() -> None:
     assert {algorithm.name for algorithm in planners()} == {
         "mondrian", "branch-mondrian", "local-recoding", "full-domain", "subtree", "sibling",
-        "topdown",
+        "topdown", "frontier", "anatomize",
     }  # fmt: skip
 
 

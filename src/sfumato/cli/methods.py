@@ -34,6 +34,10 @@ def _mondrian(given: dict[str, Any]) -> Partitioner:
     )
 
 
+def _anatomize(given: dict[str, Any]) -> Partitioner:
+    return sf.Anatomize(near=given["near"], size=given["size"])
+
+
 _CUTTING = ("suppress", "time_limit")
 
 
@@ -60,7 +64,8 @@ METHODS = {
     "single-dimensional": Method(
         lambda given: sf.SingleDimensional(time_limit=given["time_limit"]), ("time_limit",)
     ),
-    "anatomy": Method(lambda _: sf.Anatomize(), ("engine",)),
+    "anatomy": Method(_anatomize, ("near", "size")),
+    "frontier": Method(lambda given: sf.Frontier(size=given["size"]), ("size",)),
 }
 JOINS = ("refinement", "direct")
 _OF_SOME = {option for method in METHODS.values() for option in method.options}

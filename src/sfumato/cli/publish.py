@@ -39,7 +39,7 @@ from sfumato.verbs import perturb, publish_file, publish_join
 _FOR_JOINS = ("id_column", "rename", "join", "no_trim")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
-    "workload", "suppress", "time_limit", "labels", "means", "engine", "memory",
+    "workload", "near", "size", "suppress", "time_limit", "labels", "means", "engine", "memory",
 )  # fmt: skip
 
 
@@ -59,10 +59,10 @@ _FOR_GROUPS = (
     type=click.Choice([*METHODS, "perturb"]),
     default="mondrian",
     show_default=True,
-    help="mondrian: boxes, group by group; topdown: the same by clusters; local, branches: labels "
-    "of taxonomies, group by group; full-domain, subtree, sibling: labels alike for all rows; "
-    "single-dimensional: intervals alike for all; anatomy: exact values apart from sensitive ones; "
-    "perturb: sensitive ones with noise.",
+    help="mondrian: boxes, group by group; topdown: the same by clusters; frontier: the same where "
+    "sensitive values must differ (--l); local, branches: labels of taxonomies, group by group; "
+    "full-domain, subtree, sibling: labels alike for all rows; single-dimensional: intervals alike "
+    "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise.",
 )
 @click.option(
     "--form",
@@ -80,6 +80,19 @@ _FOR_GROUPS = (
 @click.option("--relaxed", is_flag=True, help="Let rows with equal values be divided.")
 @click.option("--round-robin", is_flag=True, help="Cut dimensions in turn, not the widest first.")
 @click.option("--workload", metavar="FILE", help="mondrian: serve the queries in a file first.")
+@click.option(
+    "--near/--no-near",
+    default=True,
+    show_default=True,
+    help="anatomy: groups of neighbours, which keep associations; or of anybody, as in the paper.",
+)
+@click.option(
+    "--size",
+    type=int,
+    metavar="ROWS",
+    help="anatomy, frontier: at least so many rows in a group; 5 L for anatomy, else as few as L "
+    "and K allow.",
+)
 @click.option(
     "--suppress",
     type=float,

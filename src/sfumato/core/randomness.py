@@ -51,6 +51,13 @@ class Randomness:
         elif seed is not None:
             self._key = key_of(seed)
 
+    @classmethod
+    def of_key(cls, key: Key) -> Randomness:
+        """The stream of a key, for work that may be done again elsewhere."""
+        made = cls()
+        made._key = key.secret
+        return made
+
     def bind(self, purpose: object, *digests: Callable[[], bytes]) -> None:
         """Make the words ahead depend on what they are for, too, if there is a key.
 

@@ -15,15 +15,11 @@ import pyarrow as pa
 
 from sfumato.core.arrays import Counts
 from sfumato.core.boxes import Boxes
-from sfumato.core.histograms import Histograms
 from sfumato.core.schema import Role
 from sfumato.forms.manifest import Manifest, PublishedColumn
 from sfumato.forms.reading import read_boxes
 from sfumato.metrics import information_loss as loss
-from sfumato.metrics.reconstruction import (
-    generalized_reconstruction_error,
-    reconstruction_error,
-)
+from sfumato.metrics.reconstruction import generalized_reconstruction_error
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 
 _DIGITS = 9
@@ -50,10 +46,9 @@ def published_figures(manifest: Manifest, groups: pa.Table, sizes: Counts) -> di
 
 
 def anatomized_figures(
-    promise: Promise, sizes: Counts, values: Mapping[str, Histograms]
+    promise: Promise, sizes: Counts, errors: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Figures of groups whose sensitive values are counted apart."""
-    errors = {name: reconstruction_error(seen) for name, seen in values.items()}
+    """Figures of groups whose sensitive values are counted apart, with the errors of each."""
     return rounded({**_group_figures(promise, sizes), "reconstruction_error": errors})
 
 
@@ -68,13 +63,9 @@ def _rounded(figure: Any) -> Any:
     return float(f"{figure:.{_DIGITS}g}") if isinstance(figure, float) else figure
 
 
-def _group_figures(promise: Promise, sizes: Counts) -> dict[str, Any]:
-    different, counts = np.unique(sizes, return_counts=True)
-    return group_figures(promise, different, counts)
-
-
-def group_figures(promise: Promise, sizes: Counts, counts: Counts) -> dict[str, Any]:
-    """Figures that depend on the groups alone: so many of each size, ascending."""
+def _group_figures(promise: Promise, all_sizes: Counts) -> dict[str, Any]:
+    """Figures that depend on the groups alone."""
+    sizes, counts = np.unique(all_sizes, return_counts=True)
     ks = [one["k"] for one in promise if one["model"] in _SIZES and not one.get("on")]
     mean = float((sizes * counts).sum() / counts.sum())
     figures: dict[str, Any] = {"discernibility": int((sizes * sizes * counts).sum())}

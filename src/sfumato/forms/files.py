@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Self, TypeAlias, get_args
 
 import pyarrow as pa
 import pyarrow.csv
@@ -29,7 +29,7 @@ from sfumato.io.opened import reading
 from sfumato.io.plain import plain_table
 from sfumato.io.set_texts import sets_of
 from sfumato.io.types import from_texts, type_like
-from sfumato.io.writing import write_csv, write_parquet
+from sfumato.io.writing import ROW_GROUP, parquet_writer, printable, write_csv, write_parquet
 
 FileFormat: TypeAlias = Literal["parquet", "csv"]
 Pieces: TypeAlias = Iterable[pa.Table]
@@ -78,6 +78,44 @@ def write_table(table: pa.Table | Pieces, path: Path, ascending: str | None = No
         write_csv(table, path)
     else:
         write_parquet(table, path, ascending)
+
+
+class GrowingTable:
+    """A table that is written while it grows: the same file as when it is written whole."""
+
+    def __init__(self, path: Path, ascending: str | None) -> None:
+        self._path, self._ascending = path, ascending
+        self._held: list[pa.Table] = []
+        self._writer: pq.ParquetWriter | pyarrow.csv.CSVWriter | None = None
+
+    def __enter__(self) -> Self:
+        """Rows can be added until the end."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write what is left."""
+        if kind is None:
+            self._write(pa.concat_tables(self._held))
+        if self._writer is not None:
+            self._writer.close()
+
+    def add(self, rows: pa.Table) -> None:
+        """Put more rows behind those that are there."""
+        self._held.append(rows)
+        while sum(table.num_rows for table in self._held) > ROW_GROUP:
+            whole = pa.concat_tables(self._held)
+            self._write(whole.slice(0, ROW_GROUP))
+            self._held = [whole.slice(ROW_GROUP)]
+
+    def _write(self, rows: pa.Table) -> None:
+        table = plain_table(rows)
+        csv = self._path.suffix == ".csv"
+        shown = printable(table) if csv else table.combine_chunks()
+        if self._writer is None and csv:
+            self._writer = pyarrow.csv.CSVWriter(self._path, shown.schema)
+        elif self._writer is None:
+            self._writer = parquet_writer(self._path, shown.schema, self._ascending)
+        self._writer.write_table(shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.answers.answerer import Answerer
 from sfumato.core.arrays import Counts, Words
 from sfumato.core.histograms import Histograms
+from sfumato.core.keyed import Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -24,6 +26,7 @@ from sfumato.forms.evidence import Check, Evidence
 from sfumato.forms.manifest import Manifest, PublishedColumn
 
 Hashes = Callable[[pa.Table], Words]
+GROUPS, ROWS = "groups", "rows"  # the purposes of keys, by which both are put in order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,9 +60,26 @@ def _exactly(
     _means: Sequence[str],
     randomness: Randomness,
 ) -> Shown:
-    partition = partition.relabelled(randomness)
-    rows = partition.published_order(randomness.half_words(partition.n_rows))
+    numbers = np.arange(partition.n_rows)
+    words = first_row_words(partition, numbers, randomness.key(GROUPS))
+    partition = in_order(partition, words)
+    rows = partition.published_order(randomness.key(ROWS).half_words(numbers))
     return Shown(table, partition, rows)
+
+
+def first_row_words(partition: Partition, numbers: Counts, key: Key) -> Words:
+    """A keyed word for every group: that of the first of its rows, whose ``numbers`` ascend."""
+    first = np.empty(partition.n_groups, np.int64)
+    first[partition.groups[::-1]] = numbers[::-1]  # what is put there last stays
+    return key.words(first)
+
+
+def in_order(partition: Partition, words: Words) -> Partition:
+    """The same groups, numbered by their words: an algorithm's own order may tell how it went."""
+    order = np.argsort(words, kind="stable")
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return Partition(place[partition.groups], partition.sizes[order])
 
 
 def _only_generalized(_release: Any, _names: list[str]) -> Evidence:

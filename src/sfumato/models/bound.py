@@ -6,7 +6,7 @@ verdict of a model that compares a group with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -66,6 +66,23 @@ class Bound:
     def n_rows(self) -> int:
         """The rows of the whole table."""
         return int(self.everyone[0].whole.sum())
+
+    def with_needs(self, more: tuple[Requirement, ...]) -> Bound:
+        """The same, and requirements of the same attributes, or of sizes, beside them."""
+        seen = {
+            need.attribute: whole for need, whole in zip(self.needs, self.everyone, strict=True)
+        }
+        seen.setdefault(None, Histograms.of_sizes(np.array([self.n_rows], np.int64)))
+        everyone = tuple(seen[need.attribute] for need in more)
+        return replace(self, needs=(*self.needs, *more), everyone=(*self.everyone, *everyone))
+
+    def without(self, met: Callable[[Requirement], bool]) -> Bound:
+        """The requirements that are not met already."""
+        pairs = zip(self.needs, self.everyone, strict=True)
+        rest = [(need, seen) for need, seen in pairs if not met(need)]
+        return replace(
+            self, needs=tuple(need for need, _ in rest), everyone=tuple(seen for _, seen in rest)
+        )
 
     def over(self, table: Microdata) -> Bound:
         """The same requirements over other rows of the same table, values merged as here."""

@@ -28,7 +28,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from sfumato.algorithms.anatomize import Anatomize, fill_slots
+from sfumato.algorithms.anatomize import Anatomize
+from sfumato.algorithms.anatomize.dealing import fill_slots
 from sfumato.algorithms.base import Progress
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.asking.ask import answerer, bound_all
@@ -64,7 +65,7 @@ class Intervals(NamedTuple):
 def static_anatomy(table: Microdata, m: int = 10, seed: Seed | None = None) -> AnatomizedTables:
     """sta-ana: QIT and ST of groups with m different values."""
     _require(table, m)
-    return publish(table, Anatomize(), LDiversity(m), form="anatomized", seed=seed)
+    return publish(table, Anatomize(near=False), LDiversity(m), form="anatomized", seed=seed)
 
 
 def static_generalization(

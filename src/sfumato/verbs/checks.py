@@ -16,6 +16,7 @@ from sfumato.core.moments import comparable
 from sfumato.core.partition import Partition
 from sfumato.core.spelling import require_one_spelling
 from sfumato.errors import ParameterError, PromiseBroken, SfumatoWarning
+from sfumato.forms.anatomized.release import require_names
 from sfumato.forms.bearing import unbearable
 from sfumato.forms.columns import require_labels
 from sfumato.forms.compact import number_lines
@@ -45,6 +46,7 @@ def require_form(
     if qids and not form.own_boxes:
         raise ParameterError("several QIDs are promised by generalized releases", parameter="form")
     if form.count_column is not None:
+        require_names(table.schema)
         for attribute in table.sensitive:
             require_discrete(attribute)
     for need in needs:

@@ -6,8 +6,6 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from sfumato.algorithms.anatomize import Anatomize
-from sfumato.algorithms.anatomize.stream import DividedFile, divide_file
 from sfumato.algorithms.base import Partitioner, Planner, Stages, describe, silent
 from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
@@ -16,14 +14,10 @@ from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.rows import needs_streaming, open_rows
 from sfumato.errors import ParameterError
-from sfumato.forms.anatomized.release import AnatomizedTables
-from sfumato.forms.anatomized.stream import write_divided
 from sfumato.forms.columns import Labels
 from sfumato.forms.files import FileFormat, require_format
-from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS, Release
-from sfumato.forms.remembering import noting_rows
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
 from sfumato.io.tables import Source, read
@@ -31,8 +25,7 @@ from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import Form
 from sfumato.verbs.publishing import publish
-from sfumato.verbs.streamed_rows import StreamedRows
-from sfumato.verbs.streaming import Wish, stream_generalized
+from sfumato.verbs.streaming import STREAMED, Wish, stream_release
 
 Engine: TypeAlias = Literal["auto", "memory", "stream"]
 
@@ -84,21 +77,16 @@ def publish_file(
     shape: Any = form or algorithm.form
     needs = requirements(model, schema)
     if engine == "stream":
-        _require_streaming(algorithm, shape, needs, format, query)
+        _require_streaming(algorithm, shape, needs, query)
     wanted = engine == "stream" or (engine == "auto" and needs_streaming(source, schema))
-    if wanted and _streams(algorithm, shape, needs, format, query):
-        randomness, first = Randomness(seed), FirstLine.said(names, header)
-        absent = (missing,) if isinstance(missing, str) else missing
-        if shape == AnatomizedTables.kind:
-            return _stream_anatomized(
-                source, schema, algorithm, model, output, randomness, absent, first,
-                force, experiment, memory_limit, tell,
-            )  # fmt: skip
+    if wanted and _streams(algorithm, shape, needs, query):
         assert isinstance(algorithm, Planner)
+        absent = (missing,) if isinstance(missing, str) else missing
+        rows = open_rows(source, schema, absent, FirstLine.said(names, header))
         shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
-        rows, memory = open_rows(source, schema, absent, first), memory_or_half(memory_limit)
-        wish = Wish(algorithm, describe(algorithm), needs, shown, means, format, memory)
-        return stream_generalized(rows, wish, output, randomness, force, tell)
+        memory = memory_or_half(memory_limit)
+        wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
+        return stream_release(rows, wish, output, Randomness(seed), force, tell)
     tell("reading", 0.0)
     table = read(source, schema, query=query, missing=missing, names=names, header=header)
     boxes: dict[str, Any] = {"labels": labels, "means": means}
@@ -120,12 +108,11 @@ def _streams(
     algorithm: Partitioner,
     shape: str,
     needs: tuple[Requirement, ...],
-    format: FileFormat,
     query: str | None,
 ) -> bool:
     """Whether such a release can be made of a file that does not fit into memory."""
     try:
-        _require_streaming(algorithm, shape, needs, format, query)
+        _require_streaming(algorithm, shape, needs, query)
     except ParameterError:
         return False
     return True
@@ -135,47 +122,13 @@ def _require_streaming(
     algorithm: Partitioner,
     shape: str,
     needs: tuple[Requirement, ...],
-    format: FileFormat,
     query: str | None,
 ) -> None:
-    generalized = isinstance(algorithm, Planner) and shape == GeneralizedTable.kind
-    anatomized = isinstance(algorithm, Anatomize) and shape == AnatomizedTables.kind
-    if query is not None or not (generalized or (anatomized and format == "parquet")):
+    if query is not None or shape not in STREAMED or not isinstance(algorithm, Planner):
         raise ParameterError(
-            "streaming is for generalized releases by an algorithm that plans (all that ship but "
-            "SingleDimensional) and for Anatomize in its own form (to Parquet), from files and "
-            "without a query; use the in-memory engine",
+            "streaming is for generalized and anatomized releases by an algorithm that plans (all "
+            "that ship but SingleDimensional), from files and without a query; use the in-memory "
+            "engine",
             parameter="engine",
         )
-    if isinstance(algorithm, Planner):
-        algorithm.require_planned(needs)
-
-
-def _stream_anatomized(
-    source: Any,
-    schema: Schema,
-    algorithm: Partitioner,
-    model: Model,
-    output: str | Path,
-    randomness: Randomness,
-    missing: Collection[str],
-    first: FirstLine,
-    force: bool,
-    experiment: bool,
-    memory_limit: int | None,
-    tell: Stages,
-) -> Manifest:
-    rows = StreamedRows(schema)
-
-    def divide(scratch: Path) -> DividedFile:
-        divided = divide_file(
-            source, schema, model, scratch, randomness,
-            missing=missing, first=first, memory_limit=memory_limit, progress=tell,
-        )  # fmt: skip
-        return rows.watching(divided)
-
-    with noting_rows(output, AnatomizedTables.kind, rows.fingerprints, stacklevel=8):
-        return write_divided(
-            output, schema, divide, describe(algorithm), randomness,
-            force=force, experiment=experiment,
-        )  # fmt: skip
+    algorithm.require_planned(needs)

@@ -1,45 +1,76 @@
-"""A generalized release of a table beyond memory, through an engine.
+"""A release of a table beyond memory, through an engine.
 
     1. count     the values of every column (one pass over the source), and encode it (another)
     2. plan      the algorithm's first cuts, from counts that add up over parts
     3. exchange  rows by region; a region is divided in memory, and becomes groups with their rows
     4. exchange  groups by the first bits of their keyed words; what meets is published together
 
-The steps between are tasks, functions of a part and of one recipe. The order of the release hangs
+The steps between are tasks, functions of a part and of one recipe; what a form of release shows of
+groups is said by its shape (boxed.py, apart.py). The order of the release hangs
 on keys and row numbers, so it is byte for byte the one that ``publish`` makes of the table in
 memory.
 
-Memory: a region or a bucket of rows at a time, the counts of a pass, and a line for every group,
-of which the figures of release.json are computed.
+Memory: a region or a bucket of rows at a time, the counts of a pass, and what the figures of
+release.json need of every group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.base import Plan
 from sfumato.core._kernels import rows_by_group
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes, Counts, Words
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.keyed import Key
+from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
-from sfumato.engines.coded import OTHER, QUASI, ROW, SENSITIVE, matrix_of, microdata, row_numbers
-from sfumato.forms.columns import Labels
-from sfumato.forms.generalized.blocks import Block, arranged
-from sfumato.forms.generalized.release import boxes_of, group_words, published_groups
+from sfumato.engines.coded import ROW, SENSITIVE, matrix_of, microdata, row_numbers
 from sfumato.models.requirements import Requirement
 from sfumato.verbs.checks import require_kept
 
-_WORD, _PEOPLE, _LARGEST = "word", "people", "largest"
-_LINE = "line"  # the first letters of the columns that hold a group's line
+_WORD, _PEOPLE = "word", "people"
+_LINE, _LARGEST, _BESIDE = "line", "largest", "beside"  # the first letters of columns
 _NONE = np.zeros((0, 0), np.int64)
+
+
+class Shape(Protocol):
+    """What a form of release shows of groups."""
+
+    @property
+    def unused(self) -> Sequence[str]:
+        """Columns of coded parts that nothing is shown of once rows are in groups."""
+        ...
+
+    def lines(
+        self, table: Microdata, partition: Partition, numbers: Counts, key: Key
+    ) -> tuple[pa.Table, Words]:
+        """A line for every group, and a keyed word by which it is published; ``numbers`` are those
+        of the rows.
+        """
+        ...
+
+    def arranged(
+        self, lines: pa.Table, words: Words, partition: Partition
+    ) -> tuple[pa.Table, Partition]:
+        """Groups in the order of their words, those that look alike as one."""
+        ...
+
+    def rows(self, people: pa.Table, recipe: Recipe) -> dict[str, pa.Array]:
+        """What is shown of rows; ``people`` are coded, and in their published order."""
+        ...
+
+    def beside(self, seen: Mapping[str, Histograms]) -> dict[str, pa.Array]:
+        """What else is shown of every group."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,13 +78,11 @@ class Recipe:
     """What every task is told; ``counts`` are those of the sensitive values in the whole table."""
 
     plan: Plan
+    shape: Shape
     schema: Schema
     attributes: Mapping[str, Attribute]
     counts: Mapping[str, Counts]
     needs: tuple[Requirement, ...]
-    labels: Labels
-    means: Sequence[str]
-    missing: frozenset[str]  # the quasi-identifiers of which some group lacks a value
     groups: Key
     rows: Key
     bits: int  # of a word, which are the number of a bucket
@@ -63,12 +92,20 @@ class Recipe:
 class Grouped:
     """Groups in their published order, with their rows.
 
-    ``largest`` are the counts of the most frequent value in each, a line per sensitive attribute.
+    ``largest`` are the counts of the most frequent value in each, a line per sensitive attribute;
+    ``beside`` is what a shape adds.
     """
 
-    block: Block
+    lines: pa.Table
     sizes: Counts
+    rows: pa.Table
     largest: Counts
+    beside: Mapping[str, pa.ChunkedArray]
+
+    @property
+    def group_of_row(self) -> Codes:
+        """The line of every row."""
+        return np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
 
 
 def grouped(
@@ -98,13 +135,9 @@ def divided(part: pa.Table, number: int, recipe: Recipe) -> pa.Table:
     """The groups of a region: a line each, and its rows."""
     table = microdata(part, recipe.schema, recipe.attributes)
     partition = recipe.plan.divide(number, table, row_numbers(part))
-    boxes = boxes_of(table, partition, recipe.labels)
-    lines, _ = published_groups(
-        table, partition, boxes, recipe.labels, recipe.means, recipe.missing
-    )
-    words = group_words(boxes, lines, recipe.means, recipe.groups)
+    lines, words = recipe.shape.lines(table, partition, row_numbers(part), recipe.groups)
     rows, starts = rows_by_group(partition.groups, partition.n_groups)
-    people = part.drop_columns([QUASI]).take(pa.array(rows))
+    people = part.drop_columns(list(recipe.shape.unused)).take(pa.array(rows))
     return _nested(lines, starts, people, {_WORD: pa.array(words)})
 
 
@@ -124,7 +157,7 @@ def published(groups: pa.Table, number: int, recipe: Recipe) -> pa.Table:  # noq
     lines, sizes, people = _apart(groups)
     found = Partition.of(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes))
     words = groups.column(_WORD).to_numpy()
-    lines, partition = arranged(lines, words, found)
+    lines, partition = recipe.shape.arranged(lines, words, found)
     numbers = people.column(ROW).to_numpy()
     if partition.n_groups < found.n_groups:  # rows of groups that met, in the table's order
         order = np.argsort(numbers, kind="stable")
@@ -137,15 +170,14 @@ def published(groups: pa.Table, number: int, recipe: Recipe) -> pa.Table:  # noq
     }
     require_kept(recipe.needs, seen, partition)
     rows = partition.published_order(recipe.rows.half_words(numbers))
-    shown = [pa.array(numbers[rows])]  # never without a column; not published
-    for j, name in enumerate(recipe.schema.sensitive):
-        shown.append(recipe.attributes[name].decode(codes[rows, j]))
-    for i in range(len(recipe.schema.insensitive)):
-        shown.append(people.column(f"{OTHER}{i}").combine_chunks().take(pa.array(rows)))
-    names = [ROW, *recipe.schema.sensitive, *recipe.schema.insensitive]
+    # never without a column; the number is not published
+    shown = {ROW: pa.array(numbers[rows])}
+    shown |= recipe.shape.rows(people.take(pa.array(rows)), recipe)
     starts = np.append(0, np.cumsum(partition.sizes))
-    largest = {f"{_LARGEST}{j}": pa.array(one.largest) for j, one in enumerate(seen.values())}
-    return _nested(lines, starts, pa.table(shown, names), largest)
+    more = {f"{_LARGEST}{j}": pa.array(one.largest) for j, one in enumerate(seen.values())}
+    beside = recipe.shape.beside(seen).items()
+    more |= {f"{_BESIDE}{name}": array for name, array in beside}
+    return _nested(lines, starts, pa.table(shown), more)
 
 
 def _nested(
@@ -172,10 +204,14 @@ def _apart(groups: pa.Table) -> tuple[pa.Table, Counts, pa.Table]:
 def _read(groups: pa.Table) -> Grouped:
     """Published groups, as they came from a task."""
     lines, sizes, people = _apart(groups)
-    of_row = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     names = [name for name in groups.column_names if name.startswith(_LARGEST)]
     largest = np.stack([groups.column(name).to_numpy() for name in names]) if names else _NONE
-    return Grouped(Block(lines, of_row, people.drop_columns([ROW])), sizes, largest)
+    beside = {
+        name[len(_BESIDE) :]: groups.column(name)
+        for name in groups.column_names
+        if name.startswith(_BESIDE)
+    }
+    return Grouped(lines, sizes, people.drop_columns([ROW]), largest, beside)
 
 
 def _counted(recipe: Recipe, name: str, codes: Codes, partition: Partition) -> Histograms:

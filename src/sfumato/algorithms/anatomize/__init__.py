@@ -1,6 +1,7 @@
 """Anatomize: nearly optimal groups for publishing QI values and sensitive values apart.
 
-Xiao, Tao: "Anatomy: simple and effective privacy preservation", VLDB 2006 (Figure 3).
+Xiao, Tao: "Anatomy: simple and effective privacy preservation", VLDB 2006. Groups are made of
+neighbours (frontier/__init__.py), or, with ``near=False``, as in the paper's Figure 3:
 
     2.     hash the rows into bins by sensitive value
     3-8.   while at least l bins are not empty:
@@ -14,6 +15,10 @@ bound by a factor below 1 + 1/n (Theorem 4). Linear time.
 That is frequency l-diversity. For any other model, groups that do not pass are merged with each
 other until all do: merging keeps l-diversity, and ends at the latest with the whole table. With
 several sensitive attributes the one that asks for the most rows leads, and merging serves the rest.
+
+Such groups ignore who people are, so that what is known of people says in a group what it says in
+the whole table: answers lose every association, and whoever has learned it elsewhere sorts the
+members of a group by it. Neighbours are alike; docs/neighbours.md has the figures of both sides.
 """
 
 from __future__ import annotations
@@ -21,28 +26,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.anatomize.kernel import create_groups, deal
-from sfumato.algorithms.base import Progress
-from sfumato.core._kernels import shuffle_groups
-from sfumato.core.arrays import Codes, Counts
+from sfumato.algorithms.anatomize.blocks import deal, dealing_key, plan_blocks
+from sfumato.algorithms.anatomize.dealing import merged
+from sfumato.algorithms.base import Plan, Progress, require_compiled
+from sfumato.algorithms.frontier import Aims, divide, plan_regions, require_size
 from sfumato.core.attribute import Attribute
-from sfumato.core.compiled import announce
 from sfumato.core.histograms import count_codes
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
-from sfumato.errors import SchemaError
-from sfumato.models.bound import Bound, require_feasible
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.models.bound import Bound, feasible, require_feasible
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement
+
+# Small groups of all different values let whoever has learned from others sort their members, and
+# in larger ones everybody's guess is nearly as good as 1/l; docs/neighbours.md has the figures.
+_TIMES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Anatomize:
-    """Groups of l rows with l different sensitive values.
+    """Groups of neighbours whose sensitive values are rare; without ``near`` as in the paper.
+
+    Groups of neighbours have at least ``size`` rows, rounded up to a multiple of l: five times l
+    by default. The paper's have l rows of l different values.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
@@ -52,47 +64,66 @@ class Anatomize:
 
     name: ClassVar[str] = "anatomize"
     form: ClassVar[str] = "anatomized"
+    near: bool = True
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a size that is none, or has no effect."""
+        require_size(self.size)
+        if self.size is not None and not self.near:
+            raise ParameterError(
+                "size is for groups of neighbours: the paper's have l rows", parameter="size"
+            )
 
     def partition(
         self,
         table: Microdata,
         needs: tuple[Requirement, ...],
         randomness: Randomness,
-        progress: Progress | None = None,  # noqa: ARG002
+        progress: Progress | None = None,
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = require_feasible(needs, table)
+        if not table.schema.sensitive:
+            raise SchemaError("Anatomize needs a sensitive column; the schema names none")
+        if self.near:
+            return divide(self._aims(bound), bound, randomness, progress)
         leader, l = _leader(bound)
-        announce(create_groups)
-        groups = anatomize(
-            table.codes[leader].astype(np.int32), table.attributes[leader].size, l, randomness
-        )
-        partition = Partition.of(groups)
+        partition = deal(table, leader, l, dealing_key(randomness, 0))
         # l rows of l different values are l-diverse; anything else has to be looked at
-        others = tuple(need for need in needs if not _is_met(need, leader, l))
-        return _merged(Bound.of(others, table), partition, randomness) if others else partition
+        rest = bound.without(lambda need: _is_met(need, leader, l))
+        return merged(rest, partition, randomness) if rest.needs else partition
 
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
+        """Neighbours are planned for all built-in models; the paper's groups for its own."""
+        require_compiled(needs)
+        if not self.near and (len(needs) > 1 or not isinstance(needs[0].model, LDiversity)):
+            raise ParameterError(
+                "beyond memory the paper's groups are made for l-diversity (frequency form) of one "
+                "sensitive column; use groups of neighbours (near), or the in-memory engine",
+                parameter="engine",
+            )
 
-def anatomize(codes: Codes, n_values: int, l: int, randomness: Randomness) -> Codes:
-    """The group of every row, for eligible codes: none more often than 1/l of all rows."""
-    sizes = count_codes(codes, n_values)
-    starts = np.append(0, np.cumsum(sizes))
-    slots, _ = fill_slots(sizes, l, randomness)
-    # slots are shuffled instead of rows: each bin's share of them fits the processor's cache
-    shuffle_groups(slots, starts, randomness.half_words(len(codes)))
-    return deal(codes, starts, slots)
+    def plan(self, engine: Engine, bound: Bound, room: Room, randomness: Randomness) -> Plan:
+        """Mondrian's regions for neighbours, random blocks for the paper's groups."""
+        bound = feasible(bound)
+        if self.near:
+            return plan_regions(self._aims(bound), engine, bound, room, randomness)
+        leader, l = _leader(bound)
+        if not _is_met(bound.needs[0], leader, l):
+            raise ParameterError(
+                f"{bound.needs[0]} is feasible, but only with groups of uneven size, which are not "
+                "made beyond memory; use the in-memory engine, or a smaller whole number",
+                parameter="l",
+            )
+        column = bound.table.schema.sensitive.index(leader)
+        counts = bound.everyone[0].whole
+        return plan_blocks(engine, counts, leader, column, l, room, randomness)
 
-
-def fill_slots(sizes: Counts, l: int, randomness: Randomness) -> tuple[Codes, int]:
-    """For every row of every bin, bin after bin, the group that takes it; and how many groups."""
-    starts = np.append(0, np.cumsum(sizes))
-    slots = np.full(starts[-1], -1, np.int32)
-    left = sizes.astype(np.int64)
-    order = np.argsort(-left, kind="stable")
-    n_groups = create_groups(left, order, starts, l, randomness.words(1), slots)
-    for value in np.flatnonzero(left):
-        _place_residue(slots[starts[value] : starts[value + 1]], n_groups, randomness)
-    return slots, n_groups
+    def _aims(self, bound: Bound) -> Aims:
+        # other cuts than those at medians make smaller leaves in twice the time, and no difference
+        # to answers: exact values are published anyway
+        return Aims.of(bound, self.size, _TIMES, cuts="median")
 
 
 def require_discrete(attribute: Attribute) -> None:
@@ -109,45 +140,17 @@ def require_discrete(attribute: Attribute) -> None:
 def _leader(bound: Bound) -> tuple[str, int]:
     """The sensitive attribute that asks for the largest groups, and the l to build them with."""
     table = bound.table
-    if not table.schema.sensitive:
-        raise SchemaError("Anatomize needs a sensitive column; the schema names none")
+    seen = {
+        need.attribute: whole.whole for need, whole in zip(bound.needs, bound.everyone, strict=True)
+    }
     leader, most = table.schema.sensitive[0], 1
     for need, rule in zip(bound.needs, bound.rules(), strict=True):
         if rule is not None and rule.least > most:
             leader, most = need.attribute or leader, rule.least
-    counts = count_codes(table.codes[leader], table.attributes[leader].size)
-    return leader, max(1, min(most, table.n_rows // int(counts.max())))
+    if leader not in seen:  # nothing but a size is asked for
+        seen[leader] = count_codes(table.codes[leader], table.attributes[leader].size)
+    return leader, max(1, min(most, bound.n_rows // int(seen[leader].max())))
 
 
 def _is_met(need: Requirement, leader: str, l: int) -> bool:
     return isinstance(need.model, LDiversity) and need.attribute == leader and need.model.l <= l
-
-
-def _place_residue(slots: Codes, n_groups: int, randomness: Randomness) -> None:
-    """Lines 9 to 12: the rows left in a bin join random groups that lack its value."""
-    lacking = np.ones(n_groups, np.bool_)
-    lacking[slots[slots >= 0]] = False
-    left = np.flatnonzero(slots < 0)
-    candidates = np.flatnonzero(lacking)
-    chosen = candidates[randomness.permutation(len(candidates))[: len(left)]]
-    slots[left] = chosen
-
-
-def _merged(bound: Bound, partition: Partition, randomness: Randomness) -> Partition:
-    """Merge groups that do not pass, two by two, until all pass."""
-    while partition.n_groups > 1:
-        failing = np.flatnonzero(~bound.passing(partition))
-        if not len(failing):
-            break
-        shuffled = failing[randomness.permutation(len(failing))]
-        into = np.arange(partition.n_groups)
-        pairs = len(shuffled) // 2
-        into[shuffled[pairs : 2 * pairs]] = shuffled[:pairs]
-        if len(shuffled) % 2:
-            # the odd one out joins any other group
-            others = np.delete(np.arange(partition.n_groups), shuffled[-1])
-            other = others[int(randomness.words(1)[0] % np.uint64(len(others)))]
-            into[shuffled[-1]] = into[other]
-        _, renumbered = np.unique(into[partition.groups], return_inverse=True)
-        partition = Partition.of(renumbered.astype(np.int32))
-    return partition

@@ -31,14 +31,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.base import Progress, require_compiled
 from sfumato.algorithms.coarsen import coarsened
-from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, new_workspace
+from sfumato.algorithms.mondrian.arrays import (
+    Axes,
+    CutRules,
+    PointArrays,
+    axes_of,
+    new_workspace,
+)
 from sfumato.algorithms.mondrian.kernel import cut_all
 from sfumato.algorithms.mondrian.plain import cut_all_plain
 from sfumato.algorithms.mondrian.regions import Regions, Sensitive, plan_regions
@@ -67,6 +73,7 @@ from sfumato.models.bound import (
 )
 from sfumato.models.requirements import Requirement
 
+Cuts: TypeAlias = Literal["all", "median"]
 _TIES = "ties"  # the purpose of a key
 _WATCHED = 200_000  # rows from which a run is long enough to be watched
 
@@ -88,7 +95,7 @@ class Mondrian:
     form: ClassVar[str] = "generalized"
     relaxed: bool = False
     choose: Literal["widest", "round-robin"] = "widest"
-    cuts: Literal["all", "median"] = "all"
+    cuts: Cuts = "all"
     workload: Sequence[Query] = field(default=(), repr=False)
     weights: Sequence[float] | None = field(default=None, repr=False)
 
@@ -117,7 +124,8 @@ class Mondrian:
         """Divide the table into groups that meet the requirements."""
         bound = coarsened(require_feasible(needs, table))
         ties = randomness.key(_TIES) if self.relaxed else None
-        return self._divide(bound, 0, _order(ties, np.arange(table.n_rows)), progress)
+        order = _order(ties, np.arange(table.n_rows))
+        return self.cut_points(bound, 0, order, progress).partition()
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
         """Cuts are planned by counts, for the built-in models, and not for a workload."""
@@ -139,16 +147,16 @@ class Mondrian:
         rules = compile_rules(coarse)
         assert rules is not None, "every built-in model has a rule"
         regions = plan_regions(
-            engine, _axes(coarse.table), self._cut_rules(rules, coarse.n_rows),
+            engine, axes_of(coarse.table), self._cut_rules(rules, coarse.n_rows),
             _sensitive(coarse, rules), rules.whole_counts, coarse.n_rows, room,
             randomness.key(_TIES) if self.relaxed else None,
         )  # fmt: skip
         return MondrianPlan(self, coarse, regions)
 
-    def _divide(
+    def cut_points(
         self, bound: Bound, turn: int, order: Codes | None, progress: Progress | None
-    ) -> Partition:
-        """Divide the rows of a region; equal rows as one, or each by itself in some order."""
+    ) -> CutPoints:
+        """Cut a region; equal rows are one point, or each is one by itself in some ``order``."""
         rules = compile_rules(bound)
         offsets = rules.offsets if rules else {}
         table = bound.table
@@ -156,16 +164,17 @@ class Mondrian:
             points = Points.distinct(table, offsets)
         else:
             points = Points.every_row(table, offsets, order)
-        axes = _axes(table)
+        axes = axes_of(table)
         asked = None
         if self.workload:
             asked = asked_of(self.workload, self.weights, table, points, axes)
+        member = np.arange(len(points.weights), dtype=np.int32)
         if rules is None:
             groups = cut_all_plain(points, axes, bound, self.relaxed, self.choose, self.cuts, asked)
         else:
             cut_rules = self._cut_rules(rules, bound.n_rows)
-            groups = _compiled(points, axes, cut_rules, turn, asked, progress)
-        return Partition.of(groups[points.point_of_row])
+            groups = _compiled(points, member, axes, cut_rules, turn, asked, progress)
+        return CutPoints(points, member, groups)
 
     def _cut_rules(self, rules: CompiledRules, n_rows: int) -> CutRules:
         return CutRules(
@@ -177,6 +186,19 @@ class Mondrian:
             self.choose == "round-robin",
             self.cuts == "all",
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutPoints:
+    """Points, moved so that ``member[i]`` is now at place i, and the group of every member."""
+
+    points: Points
+    member: Codes
+    groups: Codes
+
+    def partition(self) -> Partition:
+        """The groups of rows."""
+        return Partition.of(self.groups[self.points.point_of_row])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,9 +223,13 @@ class MondrianPlan:
 
     def divide(self, number: int, table: Microdata, rows: Counts) -> Partition:
         """Divide the rows of a region, whose numbers in the table are given."""
+        return self.cut_points(number, table, rows).partition()
+
+    def cut_points(self, number: int, table: Microdata, rows: Counts) -> CutPoints:
+        """Cut a region on."""
         turn = int(self.regions.turns[number])
         order = _order(self.regions.ties, rows)
-        return self.algorithm._divide(self.bound.over(table), turn, order, None)
+        return self.algorithm.cut_points(self.bound.over(table), turn, order, None)
 
 
 def _order(ties: Key | None, rows: Counts) -> Codes | None:
@@ -213,15 +239,15 @@ def _order(ties: Key | None, rows: Counts) -> Codes | None:
 
 def _compiled(
     points: Points,
+    member: Codes,
     axes: Axes,
     cut_rules: CutRules,
     turn: int,
     asked: Asked | None,
     progress: Progress | None,
 ) -> Codes:
-    """The group of every point, from the kernel."""
+    """The group of every point, from the kernel, which moves them."""
     n_points, n_rows = len(points.weights), len(points.point_of_row)
-    member = np.arange(n_points, dtype=np.int32)
     arrays = PointArrays(
         points.codes, points.weights, member, points.starts, points.values, points.counts
     )
@@ -259,15 +285,4 @@ def _sensitive(bound: Bound, rules: CompiledRules) -> Sensitive:
         starts=np.cumsum(lengths) - lengths,
         places=np.concatenate([np.zeros(0, np.int32), *places]).astype(np.int32),
         size=len(rules.whole_counts),
-    )
-
-
-def _axes(table: Microdata) -> Axes:
-    """The quasi-identifiers' domains, end to end."""
-    sizes = table.quasi_sizes()
-    return Axes(
-        coordinates=np.concatenate([attribute.coordinates for attribute in table.quasi]),
-        offsets=np.cumsum(sizes) - sizes,
-        sizes=sizes,
-        is_set=np.array([not attribute.ordered for attribute in table.quasi]),
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.core.arrays import Codes, Counts, Flags, Floats
+from sfumato.core.microdata import Microdata
 
 STACK = 64  # the smaller half is cut first, so a stack of log2(points) segments is enough
 
@@ -92,4 +93,15 @@ def new_workspace(n_points: int, sizes: Counts, n_values: int) -> Workspace:
         scratch=np.zeros(n_values + 1, np.int64),
         stack=np.zeros((STACK, 4), np.int64),
         totals=np.zeros((STACK, n_values), np.int64),
+    )
+
+
+def axes_of(table: Microdata) -> Axes:
+    """The quasi-identifiers' domains, end to end."""
+    sizes = table.quasi_sizes()
+    return Axes(
+        coordinates=np.concatenate([attribute.coordinates for attribute in table.quasi]),
+        offsets=np.cumsum(sizes) - sizes,
+        sizes=sizes,
+        is_set=np.array([not attribute.ordered for attribute in table.quasi]),
     )

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sfumato.algorithms.anatomize import Anatomize
+from sfumato.algorithms.anatomize.blocks import BLOCKS
 from sfumato.algorithms.base import OWN, Partitioner, describe
+from sfumato.algorithms.frontier import Frontier
 from sfumato.algorithms.intervals import SingleDimensional
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.mondrian.branches import BranchMondrian
@@ -31,14 +33,17 @@ _ALGORITHMS: Mapping[str, type[Any]] = {
     algorithm.name: algorithm
     for algorithm in (
         Mondrian, TopDown, LocalRecoding, BranchMondrian, FullDomain, Subtree, Sibling,
-        SingleDimensional, Anatomize,
+        SingleDimensional, Anatomize, Frontier,
     )
 }  # fmt: skip
-_MAY_BE_NONE = ("time_limit", "node_limit")
-# releases of earlier versions do not state this option of these algorithms
-_SINCE = {each.name: "time_limit" for each in (LocalRecoding, FullDomain, Subtree, Sibling)}
+_MAY_BE_NONE = ("time_limit", "node_limit", "size")
+# releases of earlier versions do not state these options of these algorithms
+_LIMITED = (LocalRecoding, FullDomain, Subtree, Sibling)
+_SINCE = {each.name: ("time_limit",) for each in _LIMITED} | {Anatomize.name: ("near", "size")}
 # what is counted beside the options of an algorithm, and the least that is worth a word
-_BESIDE = {Mondrian.name: {"workload": 1}, TopDown.name: {"regions": 2}}
+_BESIDE = {
+    Mondrian.name: {"workload": 1}, TopDown.name: {"regions": 2}, Anatomize.name: {BLOCKS: 2},
+}  # fmt: skip
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 _BOXES = ("range", "set", "label", "cell", "text")
 
@@ -181,8 +186,9 @@ def _other_options(stated: Mapping[str, Any]) -> Iterator[str]:
     except (SfumatoError, TypeError, ValueError) as error:
         yield f"the algorithm {name} cannot be what it is said to be: {error}"
         return
-    if name in _SINCE and _SINCE[name] not in stated:
-        del again[_SINCE[name]]
+    later = _SINCE.get(name, ())
+    if not any(option in stated for option in later):
+        again = {key: value for key, value in again.items() if key not in later}
     counted = all(type(n) is int and known[key] <= n <= MANY for key, n in beside.items())
     if not counted or json.dumps(again) != json.dumps(stated):
         yield f"the algorithm {name} is described otherwise than it describes itself"

@@ -16,13 +16,14 @@ from sfumato.forms.evidence import Evidence
 from sfumato.forms.figures import anatomized_figures
 from sfumato.forms.form import Form, Shown
 from sfumato.forms.manifest import Manifest
+from sfumato.metrics.reconstruction import reconstruction_error
 
 
 def figures(release: Any, evidence: Evidence) -> dict[str, Any]:
     """Those of groups whose sensitive values are counted apart."""
     names = [column.name for column in release.manifest.of_role(Role.SENSITIVE)]
-    seen = {name: evidence.histograms(name) for name in names}
-    return anatomized_figures(release.manifest.promise, evidence.sizes, seen)
+    errors = {name: reconstruction_error(evidence.histograms(name)) for name in names}
+    return anatomized_figures(release.manifest.promise, evidence.sizes, errors)
 
 
 def _build(
@@ -35,8 +36,9 @@ def _build(
 
 def with_figures(stated: Manifest, shown: Shown, groups: Mapping[str, Histograms]) -> Manifest:
     """The same figures, of what is about to be published."""
-    sizes = shown.partition.sizes
-    return replace(stated, metrics=anatomized_figures(stated.promise, sizes, groups))
+    errors = {name: reconstruction_error(seen) for name, seen in groups.items()}
+    figures = anatomized_figures(stated.promise, shown.partition.sizes, errors)
+    return replace(stated, metrics=figures)
 
 
 ANATOMIZED = Form(

@@ -19,8 +19,6 @@ from sfumato.core.partition import Partition
 from sfumato.forms.compact import number_lines
 from sfumato.forms.parts import parts_of
 
-GROUPS, ROWS = "groups", "rows"  # the purposes of the two keys
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:

@@ -16,9 +16,9 @@ from sfumato.core.randomness import Randomness
 from sfumato.forms.columns import Labels
 from sfumato.forms.evidence import Evidence
 from sfumato.forms.figures import generalized_figures, published_figures
-from sfumato.forms.form import Form, Hashes, Shown
+from sfumato.forms.form import GROUPS, ROWS, Form, Hashes, Shown
 from sfumato.forms.generalized.answers import Boxed
-from sfumato.forms.generalized.blocks import GROUPS, ROWS, arranged
+from sfumato.forms.generalized.blocks import arranged
 from sfumato.forms.generalized.evidence import Generalized, within
 from sfumato.forms.generalized.release import (
     GeneralizedTable,

@@ -36,7 +36,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sfumato.algorithms.anatomize import fill_slots
+from sfumato.algorithms.anatomize.dealing import fill_slots
 from sfumato.core._kernels import number_rows, rows_by_group
 from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.attribute import Attribute

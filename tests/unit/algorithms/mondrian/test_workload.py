@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import sfumato.algorithms.mondrian.workload as module
 from sfumato.algorithms.base import describe
-from sfumato.algorithms.mondrian import Mondrian, _axes
+from sfumato.algorithms.mondrian import Mondrian
+from sfumato.algorithms.mondrian.arrays import axes_of
 from sfumato.algorithms.mondrian.workload import asked_of
 from sfumato.algorithms.points import Points
 from sfumato.core.microdata import Microdata
@@ -164,7 +165,7 @@ def test_relaxed_cuts_go_on_where_no_query_asks() -> None:
 def test_a_cell_holds_codes_that_no_query_tells_apart(data: st.DataObject) -> None:
     table = data.draw(tables(max_rows=20))
     workload = data.draw(workloads(table))
-    axes = _axes(table)
+    axes = axes_of(table)
     asked = asked_of(workload, None, table, Points.distinct(table, {}), axes)
     bound = [bind(query, Catalog.of_table(table)).where for query in workload]
     bound = [where for where in bound if set(where) & set(table.schema.quasi)]
@@ -190,7 +191,7 @@ def test_a_cell_holds_codes_that_no_query_tells_apart(data: st.DataObject) -> No
 def test_a_sample_is_enough_to_weigh_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     table = crowd()
     workload = range_workload(table, queries=5, share=0.3, attributes=["age", "job"], seed=2)
-    points, axes = Points.distinct(table, {}), _axes(table)
+    points, axes = Points.distinct(table, {}), axes_of(table)
     exact = asked_of(workload, None, table, points, axes)
     monkeypatch.setattr(module, "_SAMPLE", len(points.weights) // 2)
     sampled = asked_of(workload, None, table, points, axes)
