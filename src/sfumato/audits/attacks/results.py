@@ -1,0 +1,125 @@
+"""How well an attacker did: against the truth, the baseline, the control and the promise.
+
+The *control* is the whole attack on a release of the same table with its sensitive column shuffled:
+nothing goes with anything there, so nobody can do better than the promise says, and an attack that
+does is broken (it has seen what it must not see).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.matching import Guesses
+from sfumato.audits.breach import translated
+from sfumato.core.arrays import Codes, Flags, Ints
+from sfumato.core.microdata import Microdata
+
+_SUREST = 0.05  # of all people
+_CLAIMED = 0.5
+_DEVIATIONS = 4
+
+
+class Attack(Protocol):
+    """The seam: whatever guesses from candidates alone, and perhaps from some known values."""
+
+    def guess(self, candidates: Candidates, known: Ints | None = None) -> Guesses:
+        """The likeliest value of everybody, and how likely it is held."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The share of n guesses that are right, and of the surest twentieth of them.
+
+    ``claimed`` is the share of people whose guess is held to be likelier than all other values
+    together.
+    """
+
+    n: int
+    right: float
+    surest: float
+    claimed: float
+
+    @classmethod
+    def of(cls, guesses: Guesses, truth: Ints, among: Flags | None = None) -> Accuracy:
+        """Compare guesses with the truth, ``among`` some people only."""
+        chosen = np.arange(len(truth)) if among is None else np.flatnonzero(among)
+        right = (guesses.values == truth)[chosen]
+        confidence = guesses.confidence[chosen]
+        first = np.argsort(-confidence, kind="stable")[: max(1, int(_SUREST * len(chosen)))]
+        return cls(
+            n=len(chosen),
+            right=float(right.mean()),
+            surest=float(right[first].mean()),
+            claimed=float((confidence > _CLAIMED).mean()),
+        )
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of ``right`` if everybody is guessed with the same chance."""
+        return float(np.sqrt(self.right * (1 - self.right) / self.n))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An attack on a release, and on its control. ``bound`` is the promised chance."""
+
+    attacker: Accuracy
+    control: Accuracy
+    baseline: float
+    bound: float
+
+    @property
+    def valid(self) -> bool:
+        """Whether the control keeps the promise, up to noise: else the attack proves nothing."""
+        return self.control.right <= self.bound + _DEVIATIONS * self.control.noise
+
+    @property
+    def gain(self) -> float:
+        """How many times better than what is promised, or known without the release."""
+        return self.attacker.right / max(self.bound, self.baseline)
+
+
+def judged(
+    attack: Attack,
+    people: Microdata,
+    show: Callable[[Microdata], Candidates],
+    *,
+    baseline: float,
+    bound: float,
+    seed: int = 0,
+) -> Outcome:
+    """Attack what ``show`` publishes of people, and of the same people with shuffled values."""
+    return Outcome(
+        _attacked(attack, people, show),
+        _attacked(attack, shuffled(people, seed), show),
+        baseline,
+        bound,
+    )
+
+
+def shuffled(people: Microdata, seed: int) -> Microdata:
+    """The table with its sensitive columns shuffled, so that they go with nothing."""
+    random = np.random.default_rng(seed)
+    mixed = {name: random.permutation(people.codes[name]) for name in people.schema.sensitive}
+    return replace(people, codes={**people.codes, **mixed})
+
+
+def true_values(candidates: Candidates, people: Microdata) -> Codes:
+    """Everybody's value in the codes of the candidates."""
+    published = candidates.values.attribute
+    assert published is not None
+    name = published.name
+    return translated(people.attributes[name], published)[people.codes[name]]
+
+
+def _attacked(
+    attack: Attack, people: Microdata, show: Callable[[Microdata], Candidates]
+) -> Accuracy:
+    candidates = show(people)
+    return Accuracy.of(attack.guess(candidates), true_values(candidates, people))
