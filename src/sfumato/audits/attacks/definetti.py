@@ -52,7 +52,7 @@ class DeFinetti:
         axes = Axes.of(candidates.quasi, candidates.points, candidates.weights(), self.bins)
         study = _Study(candidates, candidates.cells(), axes.rows(candidates.points))
         fixed, scale = pins(candidates, known), np.log(candidates.values.counts)
-        mass = study.handed_out(fixed, scale, self.sweeps)
+        scores, mass = fixed, study.handed_out(fixed, scale, self.sweeps)
         prior = study.sums(mass, axes.n_rows)
         for _ in range(self.rounds):
             learnt = Learnt.of_sums(axes, prior + study.sums(mass, axes.n_rows), self.weight)

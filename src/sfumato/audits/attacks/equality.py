@@ -74,11 +74,12 @@ def upper_ends(database: Database, people: Microdata, column: str, sensitive: At
 
 
 def closed(upper: Upper, n_people: int, n_values: int) -> list[Cohort]:
-    """Everybody in cohorts and classes, from upper ends alone."""
+    """Everybody who can have some value, in cohorts and classes, from upper ends alone."""
     buckets: dict[tuple[int, ...], list[int]] = {}
     for person in range(n_people):
         values = tuple(value for value in range(n_values) if upper([person], value))
-        buckets.setdefault(values, []).append(person)
+        if values:
+            buckets.setdefault(values, []).append(person)
     return [
         cohort for values, persons in buckets.items() for cohort in _cohorts(upper, values, persons)
     ]
@@ -92,7 +93,8 @@ def candidates_of_cohorts(
     sizes = np.array([len(one) for one in classes])
     persons = np.array([person for one in classes for person in one], np.int32)
     numbers = np.arange(len(classes), dtype=np.int32)
-    subjects = np.empty(people.n_rows, np.int32)
+    # the subject after the last is nobody's, and has no claim
+    subjects = np.full(people.n_rows, len(classes), np.int32)
     subjects[persons] = np.repeat(numbers, sizes)
     keys = [g * sensitive.size + v for g, one in enumerate(cohorts) for v in one.values]
     groups = np.repeat(np.arange(len(cohorts)), [len(one.classes) for one in cohorts])
@@ -105,7 +107,7 @@ def candidates_of_cohorts(
         values=Histograms.of_keys(
             sensitive, np.array(keys), np.ones(len(keys), np.int64), len(cohorts)
         ),
-        claims=Lists.single(numbers),
+        claims=Lists.of_owners(numbers, len(classes) + 1),
         subjects=subjects,
         person_points=np.arange(people.n_rows, dtype=np.int32),
     )

@@ -74,16 +74,20 @@ class Candidates:
 
     @classmethod
     def of_groups(cls, people: Microdata, groups: Codes, values: Histograms) -> Candidates:
-        """Everybody's group is known: whoever knows enough of a person finds the published row."""
+        """Everybody's group is known: whoever knows enough of a person finds the published row.
+
+        Somebody without a group (-1) is not published, and claims nothing.
+        """
         everybody = np.arange(people.n_rows, dtype=np.int32)
+        shown = everybody[groups >= 0]
         return cls(
             quasi=people.quasi,
             points=people.quasi_codes(),
-            members=Lists.single(everybody),
-            totals=np.ones(people.n_rows, np.int64),
-            groups=Lists.single(groups.astype(np.int32)),
+            members=Lists.single(shown),
+            totals=np.ones(len(shown), np.int64),
+            groups=Lists.single(groups[shown].astype(np.int32)),
             values=values,
-            claims=Lists.single(everybody),
+            claims=Lists.of_owners(shown, people.n_rows),
             subjects=everybody,
             person_points=everybody,
         )

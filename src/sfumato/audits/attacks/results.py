@@ -37,17 +37,28 @@ class Accuracy:
     """The share of n guesses that are right, and of the surest twentieth of them.
 
     ``claimed`` is the share of people whose guess is held to be likelier than all other values
-    together.
+    together, ``noise`` the standard deviation of ``right``.
     """
 
     n: int
     right: float
     surest: float
     claimed: float
+    noise: float
 
     @classmethod
-    def of(cls, guesses: Guesses, truth: Ints, among: Flags | None = None) -> Accuracy:
-        """Compare guesses with the truth, ``among`` some people only."""
+    def of(
+        cls,
+        guesses: Guesses,
+        truth: Ints,
+        among: Flags | None = None,
+        *,
+        subjects: Codes | None = None,
+    ) -> Accuracy:
+        """Compare guesses with the truth, ``among`` some people only.
+
+        People of one of the ``subjects`` are right or wrong together, which makes more noise.
+        """
         chosen = np.arange(len(truth)) if among is None else np.flatnonzero(among)
         right = (guesses.values == truth)[chosen]
         confidence = guesses.confidence[chosen]
@@ -57,12 +68,8 @@ class Accuracy:
             right=float(right.mean()),
             surest=float(right[first].mean()),
             claimed=float((confidence > _CLAIMED).mean()),
+            noise=_deviation(right, None if subjects is None else subjects[chosen]),
         )
-
-    @property
-    def noise(self) -> float:
-        """The standard deviation of ``right`` if everybody is guessed with the same chance."""
-        return float(np.sqrt(self.right * (1 - self.right) / self.n))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +92,32 @@ class Outcome:
         return self.attacker.right / max(self.bound, self.baseline)
 
 
-def judged(
-    attack: Attack,
-    people: Microdata,
-    show: Callable[[Microdata], Candidates],
-    *,
-    baseline: float,
-    bound: float,
-    seed: int = 0,
-) -> Outcome:
-    """Attack what ``show`` publishes of people, and of the same people with shuffled values."""
-    return Outcome(
-        _attacked(attack, people, show),
-        _attacked(attack, shuffled(people, seed), show),
-        baseline,
-        bound,
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """People as they are shown to attackers, and the same people with shuffled values."""
+
+    shown: Candidates
+    truth: Codes
+    mixed: Candidates
+    mixed_truth: Codes
+
+    @classmethod
+    def of(cls, people: Microdata, show: Callable[[Microdata], Candidates], seed: int = 0) -> Trial:
+        """``show`` publishes a table and says what can be told from it."""
+        mixed = shuffled(people, seed)
+        shown, control = show(people), show(mixed)
+        return cls(shown, true_values(shown, people), control, true_values(control, mixed))
+
+    def outcome(
+        self, attack: Attack, *, baseline: float, bound: float, known: Flags | None = None
+    ) -> Outcome:
+        """Attack both; the values of ``known`` people are told, and not counted."""
+        return Outcome(
+            _attacked(attack, self.shown, self.truth, known),
+            _attacked(attack, self.mixed, self.mixed_truth, known),
+            baseline,
+            bound,
+        )
 
 
 def shuffled(people: Microdata, seed: int) -> Microdata:
@@ -119,7 +136,15 @@ def true_values(candidates: Candidates, people: Microdata) -> Codes:
 
 
 def _attacked(
-    attack: Attack, people: Microdata, show: Callable[[Microdata], Candidates]
+    attack: Attack, candidates: Candidates, truth: Codes, known: Flags | None
 ) -> Accuracy:
-    candidates = show(people)
-    return Accuracy.of(attack.guess(candidates), true_values(candidates, people))
+    if known is None:
+        return Accuracy.of(attack.guess(candidates), truth, subjects=candidates.subjects)
+    told = attack.guess(candidates, np.where(known, truth, -1))
+    return Accuracy.of(told, truth, ~known, subjects=candidates.subjects)
+
+
+def _deviation(right: Flags, subjects: Codes | None) -> float:
+    apart = right - right.mean()
+    sums = apart if subjects is None else np.bincount(subjects, apart)
+    return float(np.sqrt(np.sum(sums**2)) / len(right))

@@ -20,7 +20,7 @@ from sfumato.audits.attacks.results import (
     Accuracy,
     Attack,
     Outcome,
-    judged,
+    Trial,
     shuffled,
     true_values,
 )
@@ -41,7 +41,7 @@ def outcome(attack: Attack) -> Outcome:
     candidates = anatomized(PEOPLE)
     alone = without_release(candidates, learnt())
     baseline = Accuracy.of(alone, true_values(candidates, PEOPLE)).right
-    return judged(attack, PEOPLE, anatomized, baseline=baseline, bound=1 / 4)
+    return Trial.of(PEOPLE, anatomized).outcome(attack, baseline=baseline, bound=1 / 4)
 
 
 def test_the_outside_learner_finds_more_with_the_release_than_without() -> None:
@@ -94,15 +94,15 @@ def test_guesses_are_repeatable_and_do_not_depend_on_the_order_of_rows(attack: A
 
 @pytest.mark.parametrize("attack", [DeFinetti(), Outside(learnt()), Outside()])
 def test_known_people_help_with_the_others(attack: Attack) -> None:
-    candidates = anatomized(PEOPLE)
-    truth = true_values(candidates, PEOPLE)
-    known = np.where(np.arange(len(truth)) % 3 == 0, truth, -1)
-    told = attack.guess(candidates, known)
-    assert (told.values == truth)[known >= 0].all()
-    before = Accuracy.of(attack.guess(candidates), truth, known < 0)
-    after = Accuracy.of(told, truth, known < 0)
-    assert after.n == 4_000
-    assert after.right > before.right + 0.03
+    trial = Trial.of(PEOPLE, anatomized)
+    known = np.arange(PEOPLE.n_rows) % 3 == 0
+    told = attack.guess(trial.shown, np.where(known, trial.truth, -1))
+    assert (told.values == trial.truth)[known].all()
+    before = trial.outcome(attack, baseline=1 / 8, bound=1 / 4)
+    after = trial.outcome(attack, baseline=1 / 8, bound=1 / 4, known=known)
+    assert after.attacker.n == after.control.n == 4_000
+    assert after.attacker.right > before.attacker.right + 0.03
+    assert after.control.right > before.control.right + 0.03
 
 
 def test_other_people_are_known_by_values_and_not_by_codes() -> None:
@@ -125,6 +125,11 @@ def test_accuracy_counts_what_it_says() -> None:
     guesses = Guesses(np.array([1, 1, 2, -1] * 10, np.int32), np.array([0.9, 0.2, 0.6, 0.0] * 10))
     found = Accuracy.of(guesses, np.array([1, 2, 2, 2] * 10))
     assert (found.n, found.right, found.surest, found.claimed) == (40, 0.5, 1.0, 0.5)
+    assert np.isclose(found.noise, np.sqrt(0.5 * 0.5 / 40))
+    fours = Accuracy.of(
+        guesses, np.array([1, 1, 2, 0] * 10), subjects=np.repeat(np.arange(10, dtype=np.int32), 4)
+    )
+    assert np.isclose(fours.noise, 0), "three of every four are right"
     some = Accuracy.of(
         guesses, np.array([1, 2, 2, 2] * 10), np.array([False, True, True, True] * 10)
     )

@@ -22,6 +22,7 @@ from sfumato.audits.attacks.naive_bayes import NaiveBayes
 from sfumato.audits.attacks.outside import Outside, studied
 from sfumato.audits.attacks.results import Accuracy
 from tests.support.attacks import N_VALUES, planted
+from tests.support.tables import attribute
 
 M = 4
 
@@ -76,6 +77,22 @@ def test_who_never_meets_anybody_else_stays_alone() -> None:
     assert as_sets(found) == as_sets(
         [Cohort(alone[0].values, [[0]]), Cohort(alone[0].values, [[1]]), alone[1]]
     )
+
+
+def test_who_is_not_in_the_database_is_not_named() -> None:
+    people = planted(6, 0.5, seed=1)
+    cohorts = [Cohort((0, 1), [[0, 2], [1, 4]])]
+    ends = answering(cohorts)
+
+    def upper(persons: Sequence[int], value: int) -> int:
+        return ends([one for one in persons if one not in (3, 5)], value)
+
+    found = closed(upper, 6, 2)
+    assert as_sets(found) == as_sets(cohorts)
+    candidates = candidates_of_cohorts(found, people, attribute(2))
+    guesses = Outside().guess(candidates)
+    assert guesses.values[[3, 5]].tolist() == [-1, -1]
+    assert (guesses.confidence == [0.5, 0.5, 0.5, 0, 0.5, 0]).all()
 
 
 @pytest.fixture(scope="module")

@@ -152,21 +152,12 @@ class Favouring:
 
 def test_nobody_is_named_without_a_group() -> None:
     people = planted(4, 0.5, seed=1)
-    base = grouped(people, np.zeros(4, np.int32))
-    none = Candidates(
-        quasi=base.quasi,
-        points=base.points,
-        members=base.members,
-        totals=base.totals,
-        groups=base.groups,
-        values=base.values,
-        claims=Lists(np.array([0, 1, 2, 3, 4, 4]), base.claims.items),
-        subjects=np.array([0, 1, 2, 4], np.int32),
-        person_points=base.person_points,
-    )
-    found = likeliest(none, posterior(none, np.zeros(len(none.cells().slots))))
+    known = grouped(people.take(np.arange(3)), np.zeros(3, np.int32))
+    candidates = Candidates.of_groups(people, np.array([0, 0, 0, -1], np.int32), known.values)
+    found = likeliest(candidates, posterior(candidates, pins(candidates, None)))
     assert found.values[3] == -1
     assert found.confidence[3] == 0
+    assert found.confidence[0] == found.confidence[1] == found.confidence[2] > 0
 
 
 def test_a_repr_shows_sizes_only() -> None:

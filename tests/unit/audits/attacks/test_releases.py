@@ -10,7 +10,7 @@ from sfumato.audits.attacks.definetti import DeFinetti
 from sfumato.audits.attacks.matching import posterior
 from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.releases import candidates_of
-from sfumato.audits.attacks.results import Accuracy, judged, shuffled, true_values
+from sfumato.audits.attacks.results import Accuracy, Trial, shuffled, true_values
 from sfumato.errors import ParameterError
 from sfumato.forms.registry import Release
 from tests.support.attacks import planted
@@ -71,10 +71,8 @@ def test_permuted_rows_say_what_qit_and_st_say() -> None:
 
 @pytest.mark.parametrize("form", ["anatomized", "generalized"])
 def test_the_control_keeps_the_promise(form: str) -> None:
-    def show(people: sf.Microdata):  # type: ignore[no-untyped-def]
-        return candidates_of(published(people, form), people)
-
-    found = judged(DeFinetti(), PEOPLE, show, baseline=1 / 8, bound=1 / 3)
+    trial = Trial.of(PEOPLE, lambda people: candidates_of(published(people, form), people))
+    found = trial.outcome(DeFinetti(), baseline=1 / 8, bound=1 / 3)
     assert found.valid
     assert found.attacker.right > found.control.right + 0.1
 
