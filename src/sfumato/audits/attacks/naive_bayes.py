@@ -87,7 +87,7 @@ class NaiveBayes:
     """Learns from persons whose values are known. ``weight`` is w, ``bins`` the most of an axis."""
 
     weight: float = 5.0
-    bins: int = 24
+    bins: int = 64
 
     def learn(
         self, quasi: tuple[Attribute, ...], points: Codes, values: Ints, n_values: int

@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import Guesses
+from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.breach import translated
 from sfumato.core.arrays import Codes, Flags, Ints
 from sfumato.core.microdata import Microdata
@@ -74,17 +75,22 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An attack on a release, and on its control. ``bound`` is the promised chance."""
+    """An attack on a release, and on its control.
+
+    ``bound`` is the promised chance. ``chance`` is what the control has to come out at: the bound,
+    or, where some people's values are known, what follows from these alone.
+    """
 
     attacker: Accuracy
     control: Accuracy
     baseline: float
     bound: float
+    chance: float
 
     @property
     def valid(self) -> bool:
-        """Whether the control keeps the promise, up to noise: else the attack proves nothing."""
-        return self.control.right <= self.bound + _DEVIATIONS * self.control.noise
+        """Whether the control does no better than chance, up to noise: else nothing is proved."""
+        return self.control.right <= self.chance + _DEVIATIONS * self.control.noise
 
     @property
     def gain(self) -> float:
@@ -112,11 +118,15 @@ class Trial:
         self, attack: Attack, *, baseline: float, bound: float, known: Flags | None = None
     ) -> Outcome:
         """Attack both; the values of ``known`` people are told, and not counted."""
+        chance = bound
+        if known is not None:
+            chance = _attacked(Outside(), self.mixed, self.mixed_truth, known).right
         return Outcome(
             _attacked(attack, self.shown, self.truth, known),
             _attacked(attack, self.mixed, self.mixed_truth, known),
             baseline,
             bound,
+            chance,
         )
 
 

@@ -103,6 +103,9 @@ def test_known_people_help_with_the_others(attack: Attack) -> None:
     assert after.attacker.n == after.control.n == 4_000
     assert after.attacker.right > before.attacker.right + 0.03
     assert after.control.right > before.control.right + 0.03
+    assert before.chance == 1 / 4
+    assert after.valid
+    assert abs(after.control.right - after.chance) < 4 * after.control.noise
 
 
 def test_other_people_are_known_by_values_and_not_by_codes() -> None:
