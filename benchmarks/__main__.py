@@ -14,6 +14,7 @@ from rich.table import Table
 from benchmarks import (
     anatomy,
     answers,
+    attackers,
     end_to_end,
     full_domain,
     growth,
@@ -54,6 +55,7 @@ _SUITES = {
     "topdown": topdown.run,
     "many_values": many_values.run,
     "statdb": statdb.run,
+    "attackers": attackers.run,
     "server": server.run,
     "growth": growth.run,
 }

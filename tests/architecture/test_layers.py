@@ -41,7 +41,7 @@ FACE = "sfumato"
 FACE_LAYER = 9
 
 # Imported by the functions that need them, so that ``import sfumato`` stays fast.
-HEAVY = {"matplotlib", "pyspark", "pandas", "polars", "starlette", "uvicorn"}
+HEAVY = {"matplotlib", "pyspark", "pandas", "polars", "sklearn", "starlette", "uvicorn"}
 HEAVY_PREFIXES = ("adbc_driver_",)
 NUMBA_HOME = "core/compiled.py"
 TYPES_ONLY = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}

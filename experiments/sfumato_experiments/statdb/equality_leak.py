@@ -2,12 +2,13 @@
 
     python -m sfumato_experiments.statdb.equality_leak [--data FOLDER] [--rows N] [--m M]
 
-Makes databases of the same rows with different cohorts, and attacks each (attack.py). The rows are
-generated: a value out of 8, and a quasi-identifier that equals it in some of the rows and is drawn
-at random in the others. With a folder they are employees of the Argentine survey with 50 salary
-classes, told by gender, education and occupation. In both, a column ``person`` stands for all that
-singles a person out. The adversary has learnt the correlation from other rows than those attacked,
-by naive Bayes, and in a second attack knows the values of some persons and no correlation.
+Makes databases of the same rows with different cohorts, and attacks each by questions alone, as
+``sfumato.audits.attacks.equality`` says. The rows are generated: a value out of 8, and a
+quasi-identifier that equals it in some of the rows and is drawn at random in the others. With a
+folder they are employees of the Argentine survey with 50 salary classes, told by gender, education
+and occupation. In both, a column ``person`` stands for all that singles a person out. The adversary
+has learnt the correlation from other rows than those attacked, by naive Bayes, and in a second
+attack knows the values of some persons and no correlation.
 """
 
 from __future__ import annotations
@@ -22,12 +23,11 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato_experiments.statdb.attack import (
-    Adversary,
-    Cohort,
-    labelled_by_likelihood,
-    labelled_by_persons,
-)
+from sfumato.audits.attacks.equality import Cohort, candidates_of_cohorts, closed, upper_ends
+from sfumato.audits.attacks.naive_bayes import NaiveBayes
+from sfumato.audits.attacks.outside import Outside, studied
+from sfumato.audits.attacks.results import Accuracy
+from sfumato.core.arrays import Ints
 from sfumato_experiments.statdb.tables import SALARY, survey
 
 PERSON = "person"
@@ -95,25 +95,39 @@ def measure(
 def _attacked(population: Population, cohort: int | None, path: Path, seed: int) -> Leak:
     rows, sensitive = population.rows, population.sensitive
     schema = sf.Schema(quasi=[PERSON, *population.quasi], sensitive=sensitive)
-    db = sf.StatDB.create(
-        path, sf.read(rows, schema), m=population.m, cohort=cohort, seed=seed, experiment=True
-    )
-    truth: list[Any] = rows[sensitive].to_pylist()
-    adversary = Adversary(db, PERSON, sensitive)
-    found = adversary.cohorts(range(len(truth)), sorted(set(truth)))
-    everybody = dict(enumerate(truth))
-    chosen = np.random.default_rng(seed).permutation(len(truth))[: -(-len(truth) // _KNOWN)]
+    table = sf.read(rows, schema)
+    db = sf.StatDB.create(path, table, m=population.m, cohort=cohort, seed=seed, experiment=True)
+    values, truth, asked = table.attributes[sensitive], table.codes[sensitive], 0
+    ends = upper_ends(db, table, PERSON, values)
+
+    def upper(persons: Sequence[int], value: int) -> int:
+        nonlocal asked
+        asked += 1
+        return ends(persons, value)
+
+    found = closed(upper, len(truth), values.size)
+    people = _without_persons(population, rows)
+    candidates = candidates_of_cohorts(found, people, values)
+    others = studied(candidates, _without_persons(population, population.studied), sensitive)
+    learnt = NaiveBayes().learn(candidates.quasi, *others, values.size)
+    known = np.random.default_rng(seed).permutation(len(truth)) < len(truth) / _KNOWN
+    told = Outside().guess(candidates, np.where(known, truth, -1))
     return Leak(
         cohort=cohort,
         equal=_equal_pairs(found, truth),
-        by_correlation=labelled_by_likelihood(found, _likelihood(population), everybody),
-        by_persons=labelled_by_persons(found, {int(i): truth[i] for i in chosen}, everybody),
+        by_correlation=Accuracy.of(Outside(learnt).guess(candidates), truth).right,
+        by_persons=Accuracy.of(told, truth, ~known).right,
         width=_width(db, population),
-        asked=adversary.asked,
+        asked=asked,
     )
 
 
-def _equal_pairs(cohorts: Sequence[Cohort], truth: Sequence[Any]) -> float:
+def _without_persons(population: Population, rows: pa.Table) -> sf.Microdata:
+    schema = sf.Schema(quasi=population.quasi, sensitive=population.sensitive)
+    return sf.read(rows.drop_columns([PERSON]), schema)
+
+
+def _equal_pairs(cohorts: Sequence[Cohort], truth: Ints) -> float:
     """Recognized pairs over all pairs of equal rows that have a bucket in common."""
     together: dict[tuple[Any, Any], int] = {}
     recognized = 0
@@ -126,26 +140,9 @@ def _equal_pairs(cohorts: Sequence[Cohort], truth: Sequence[Any]) -> float:
     return recognized / sum(size * (size - 1) for size in together.values())
 
 
-def _likelihood(population: Population) -> dict[Any, np.ndarray[Any, Any]]:
-    """Naive Bayes from the studied rows: the logarithm of P(QI values | value), row by row."""
-    values = sorted(set(population.rows[population.sensitive].to_pylist()))
-    given = population.studied[population.sensitive].to_numpy()
-    found = {value: np.zeros(population.rows.num_rows) for value in values}
-    for name in population.quasi:
-        here, there = population.rows[name].to_numpy(), population.studied[name].to_numpy()
-        domain = np.union1d(here, there)
-        places = np.searchsorted(domain, here)
-        for value in values:
-            seen = np.searchsorted(domain, there[given == value])
-            counts = np.bincount(seen, minlength=len(domain)) + 1.0
-            found[value] += np.log(counts / counts.sum())[places]
-    return found
-
-
 def _width(db: sf.StatDB, population: Population) -> float:
     """Of a workload as in the paper over the quasi-identifiers, without ``person``."""
-    schema = sf.Schema(quasi=population.quasi, sensitive=population.sensitive)
-    table = sf.read(population.rows.drop_columns([PERSON]), schema)
+    table = _without_persons(population, population.rows)
     queries = sf.dynamic_workload(table, queries=_QUERIES, dimensionality=1, length=0.2, seed=0)
     answers, truth = db.counts(queries), table.counts(queries).lo
     return float((answers.hi - answers.lo).mean() / truth.mean())

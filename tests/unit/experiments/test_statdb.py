@@ -2,10 +2,8 @@ import csv
 import os
 import re
 from dataclasses import replace
-from itertools import permutations
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +14,6 @@ from sfumato_experiments.paper import Options
 from sfumato_experiments.parts import chosen
 from sfumato_experiments.statdb import PAPER, equality_leak, tables
 from sfumato_experiments.statdb import comparison as c
-from sfumato_experiments.statdb.attack import Cohort, best_labels, labelled_by_persons
 from sfumato_experiments.statdb.intervals import TRUTH, lengths
 from sfumato_experiments.statdb.tables import QUASI, SALARY, SURVEY
 
@@ -182,17 +179,3 @@ def test_the_price_of_cohorts_are_longer_intervals(
     lines = list(equality_leak.show(iter(leaks.values()), 4))
     assert lines[2].startswith("| 1 | 0% |")
     assert lines[-1].endswith("1/m = 0.25")
-
-
-def test_one_known_person_labels_a_class() -> None:
-    cohorts = [Cohort(("a", "b", "c"), ((0, 1), (2, 3), (4, 5)))]
-    truth = dict(enumerate("bbaacc"))
-    assert labelled_by_persons(cohorts, {}, truth) == pytest.approx(1 / 3)
-    # person 1 is known for sure, the other four are halves
-    assert labelled_by_persons(cohorts, {0: "b"}, truth) == pytest.approx((1 + 4 / 2) / 5)
-
-
-def test_best_labels_are_the_best_of_all() -> None:
-    scores = np.random.default_rng(0).normal(size=(4, 4))
-    best = max(permutations(range(4)), key=lambda order: scores[range(4), order].sum())
-    assert best_labels(scores) == list(best)

@@ -87,7 +87,7 @@ def belief(
     >>> round(found.largest, 3) <= 1 / 4
     True
     """
-    view = _View.of(release, sensitive)
+    view = View.of(release, sensitive)
     return view.belief(Persons.known(view.release, person), external)
 
 
@@ -113,7 +113,7 @@ def uncertain_belief(
     >>> round(sf.uncertain_belief(release, possible).largest, 3) <= 1 / 4
     True
     """
-    view = _View.of(release, sensitive)
+    view = View.of(release, sensitive)
     possible = [(Persons.known(view.release, person), chance) for person, chance in persons]
     _require_chances([chance for _, chance in possible])
     found = [(view.belief(person, external), chance) for person, chance in possible]
@@ -152,7 +152,7 @@ def individual_breach(
     >>> round(sf.individual_breach(release, patients).largest, 3) <= 1 / 4
     True
     """
-    view = _View.of(release, sensitive)
+    view = View.of(release, sensitive)
     if view.name not in truth.schema.sensitive:
         raise SchemaError(f"the true table has no sensitive column {view.name!r}", column=view.name)
     persons = Persons.true(view.release, truth)
@@ -160,7 +160,7 @@ def individual_breach(
     cells = cells_of(view.release, persons.names)
     vectors, numbers, _ = persons.distinct()
     asked, asked_starts = rows_by_group(numbers, vectors.n_rows)
-    real = _translated(truth.attributes[view.name], view.attribute)[truth.codes[view.name]]
+    real = translated(truth.attributes[view.name], view.attribute)[truth.codes[view.name]]
     suppressed = view.release.manifest.suppressed
     require_values(view.groups, real, suppressed)
     named = np.full(truth.n_rows, -1.0)
@@ -193,7 +193,7 @@ def row_breach(release: Release, *, sensitive: str | None = None) -> Breach:
     >>> sf.row_breach(release).largest
     0.25
     """
-    view = _View.of(release, sensitive)
+    view = View.of(release, sensitive)
     return Breach(view.name, np.repeat(view.groups.shares, view.groups.counts), view.bound())
 
 
@@ -210,7 +210,7 @@ def partition_breach(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _View:
+class View:
     """One sensitive attribute of a release, as its tables show it."""
 
     release: Grouped
@@ -219,7 +219,7 @@ class _View:
     groups: Histograms
 
     @classmethod
-    def of(cls, release: Release, sensitive: str | None) -> _View:
+    def of(cls, release: Release, sensitive: str | None) -> View:
         form = form_of(release)
         if form.unguessable is not None:
             raise ParameterError(form.unguessable, parameter="release")
@@ -303,7 +303,7 @@ def _ranked(chances: Mapping[Any, float]) -> Mapping[Any, float]:
     return dict(ranked)
 
 
-def _translated(truth: Attribute, published: Attribute) -> Codes:
+def translated(truth: Attribute, published: Attribute) -> Codes:
     """The published code of every true code; -1 for a value that is not published."""
     places = pc.index_in(truth.values.cast(published.values.type), published.values)
     missing = published.missing_code if published.has_missing else -1

@@ -1,0 +1,73 @@
+"""Gradient boosting as a learner, by scikit-learn, which has to be installed for it.
+
+It sees combinations of quasi-identifiers, which naive Bayes takes for independent. Ordered axes go
+in as codes, unordered ones as categories as far as the library takes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.core.arrays import Codes, Flags, Floats, Ints
+from sfumato.core.attribute import Attribute
+from sfumato.errors import ParameterError
+
+_MOST_CATEGORIES = 255  # of the library's histograms
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """Trees of so many leaves, so many for each value; ``seed`` decides ties and samples."""
+
+    rounds: int = 40
+    leaves: int = 31
+    rate: float = 0.1
+    seed: int = 0
+
+    def learn(
+        self, quasi: tuple[Attribute, ...], points: Codes, values: Ints, n_values: int
+    ) -> Boosted:
+        """What other people's rows tell."""
+        model = _classifier()(
+            max_iter=self.rounds,
+            max_leaf_nodes=self.leaves,
+            learning_rate=self.rate,
+            early_stopping=False,
+            categorical_features=_categories(quasi),
+            random_state=self.seed,
+        )
+        return Boosted(model.fit(points, values), n_values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boosted:
+    """A fitted model; values that it has never seen are next to impossible."""
+
+    model: Any
+    n_values: int
+
+    def log_chances(self, points: Codes) -> Floats:
+        """The logarithm of the chance of every value for every point."""
+        chances = np.zeros((len(points), self.n_values))
+        chances[:, self.model.classes_] = self.model.predict_proba(points)
+        return np.log(np.maximum(chances, _LEAST))
+
+
+def _classifier() -> Any:
+    try:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+    except ImportError as error:
+        raise ParameterError(
+            "gradient boosting needs scikit-learn, which is not installed; naive Bayes needs "
+            "nothing",
+            parameter="learner",
+        ) from error
+    return HistGradientBoostingClassifier
+
+
+def _categories(quasi: tuple[Attribute, ...]) -> Flags:
+    return np.array([not one.ordered and one.size <= _MOST_CATEGORIES for one in quasi])
