@@ -50,7 +50,7 @@ def _end_to_end(
 
     def ours() -> None:
         table = sf.read(place / "in.parquet", schema)
-        release = sf.publish(table, sf.Anatomize(), sf.LDiversity(L))
+        release = sf.publish(table, sf.Anatomize(near=False), sf.LDiversity(L))
         release.write(place / "out", force=True)
 
     def copy() -> None:

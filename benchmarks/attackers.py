@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 import sfumato as sf
 from benchmarks.data import CENSUS_QUASI, skewed
 from benchmarks.measure import Line
+from sfumato.algorithms.base import Partitioner
 from sfumato.audits.attacks.boosting import Boosting
 from sfumato.audits.attacks.definetti import DeFinetti
 from sfumato.audits.attacks.equality import candidates_of_cohorts, closed, upper_ends
@@ -85,10 +87,15 @@ class Setting:
 def run(folder: Path | None) -> Iterator[Line]:
     """Every attacker on releases and databases of every table."""
     for setting in settings(folder):
-        for form, show in _shown(setting).items():
-            yield from _attacked(setting, form, show)
+        yield from on_releases(setting)
         for cohort in COHORTS:
             yield from _asked(setting, cohort)
+
+
+def on_releases(setting: Setting) -> Iterator[Line]:
+    """Every attacker on releases of one table."""
+    for form, show in _shown(setting).items():
+        yield from _attacked(setting, form, show)
 
 
 def settings(folder: Path | None) -> Iterator[Setting]:
@@ -106,18 +113,26 @@ def settings(folder: Path | None) -> Iterator[Setting]:
 def _shown(setting: Setting) -> dict[str, Show]:
     model = sf.LDiversity(setting.l)
 
-    def known_rows(people: sf.Microdata) -> Candidates:
-        needs = requirements(model, people.schema)
-        found = sf.Anatomize().partition(people, needs, Randomness(0))
+    def known_rows(people: sf.Microdata, way: sf.Anatomize) -> Candidates:
+        found = way.partition(people, requirements(model, people.schema), Randomness(0))
         attribute, codes = people.sensitive[0], people.codes[setting.sensitive]
         values = Histograms.of_groups(attribute, codes, found.groups, found.n_groups)
         return Candidates.of_groups(people, found.groups, values)
 
-    return {
-        "Anatomize, known rows": known_rows,
-        "Anatomize": lambda p: candidates_of(sf.publish(p, sf.Anatomize(), model, seed=0), p),
-        "Mondrian boxes": lambda p: candidates_of(sf.publish(p, sf.Mondrian(), model, seed=0), p),
+    def released(people: sf.Microdata, way: Partitioner) -> Candidates:
+        return candidates_of(sf.publish(people, way, model, seed=0), people)
+
+    apart = {
+        "paper": sf.Anatomize(near=False),
+        "neighbours, size l": sf.Anatomize(size=setting.l),
+        "neighbours": sf.Anatomize(),
     }
+    every: dict[str, Partitioner] = {
+        **apart, "Mondrian boxes": sf.Mondrian(), "Frontier boxes": sf.Frontier(),
+    }  # fmt: skip
+    known = {f"{name}, known rows": partial(known_rows, way=way) for name, way in apart.items()}
+    shown: dict[str, Show] = {name: partial(released, way=way) for name, way in every.items()}
+    return {**known, **shown}
 
 
 def _attacked(setting: Setting, form: str, show: Show) -> Iterator[Line]:

@@ -109,7 +109,7 @@ class Releases:
         """Publish a table both ways."""
         table = source.table(d, n)
         model = sf.LDiversity(L)
-        anatomized = sf.publish(table, sf.Anatomize(), model, seed=0)
+        anatomized = sf.publish(table, sf.Anatomize(near=False), model, seed=0)
         generalized = sf.publish(table, sf.Mondrian(), model, labels="taxonomy", seed=0)
         return cls(table, (anatomized, generalized))
 
