@@ -60,7 +60,7 @@ METHODS = {
     "single-dimensional": Method(
         lambda given: sf.SingleDimensional(time_limit=given["time_limit"]), ("time_limit",)
     ),
-    "anatomy": Method(lambda _: sf.Anatomize(), ("engine",)),
+    "anatomy": Method(lambda _: sf.Anatomize()),
 }
 JOINS = ("refinement", "direct")
 _OF_SOME = {option for method in METHODS.values() for option in method.options}

@@ -252,13 +252,14 @@ def _join(
     from sfumato.audits.join_risk import edge_attack
 
     external, renamed = given["external"], _renames(given["rename"])
+    within = {"engine": given["engine"], "memory_limit": given["memory"]}
     joined = publish_join(
         table, external, join_of(method, given), _model(given),
-        columns=renamed, labels=labels, seed=seed, progress=tell, **listing,
+        columns=renamed, labels=labels, seed=seed, progress=tell, **listing, **within,
     )  # fmt: skip
     tell("attacking", 0.0)
     try:
-        return joined, len(edge_attack(joined, external, renamed, **listing))
+        return joined, len(edge_attack(joined, external, renamed, **listing, **within))
     except SfumatoError:
         return joined, None  # an empty list, or boxes made for reading
 

@@ -53,14 +53,14 @@ def read(
     """
     require_identifier(id, schema)
     first = FirstLine.said(names, header)
-    with _opened(source, query, _markers(missing), first) as opened:
+    with _opened(source, query, markers(missing), first) as opened:
         require_columns(opened.names, schema)
         kept = [*schema.quasi, *schema.sensitive, *schema.insensitive]
         compared = [*schema.quasi, *schema.sensitive]
         if id is not None:
             kept.append(id)
             compared.append(id)
-        table = _loaded(opened, kept, _markers(missing), compared)
+        table = _loaded(opened, kept, markers(missing), compared)
     for name in schema.identifiers:
         if name != id:
             # encoding wants to see every column of the schema; nothing is in these
@@ -86,11 +86,11 @@ def read_table(
     table without rows is an error unless it may be ``empty``.
     """
     first = FirstLine.said(names, header)
-    with _opened(source, query, _markers(missing), first) as opened:
+    with _opened(source, query, markers(missing), first) as opened:
         wanted = opened.names if columns is None else columns
         for name in wanted:
             _require_name(name, opened)
-        return _loaded(opened, wanted, _markers(missing), wanted if trim else (), empty)
+        return _loaded(opened, wanted, markers(missing), wanted if trim else (), empty)
 
 
 def _opened(
@@ -168,7 +168,8 @@ def _loaded(
     return table
 
 
-def _markers(missing: str | Collection[str]) -> Collection[str]:
+def markers(missing: str | Collection[str]) -> Collection[str]:
+    """The texts that stand for a missing value."""
     # one marker is often all there is, and a text would otherwise count as its letters
     return (missing,) if isinstance(missing, str) else missing
 

@@ -73,11 +73,7 @@ def publish_file(
     Manifest(anatomized, 1,000 rows in 250 groups, l-diversity, made by anatomize)
     """
     require_written(stated_seed(seed), experiment=experiment)
-    if engine not in get_args(Engine):
-        raise ParameterError(
-            f"engine must be one of {', '.join(get_args(Engine))}, not {engine!r}",
-            parameter="engine",
-        )
+    require_engine(engine)
     require_room(output, force)
     require_format(format)
     tell = progress or silent
@@ -114,6 +110,15 @@ def publish_file(
     tell("writing", 0.0)
     release.write(output, force=force, format=format, experiment=experiment)
     return release.manifest
+
+
+def require_engine(engine: str) -> None:
+    """Raise unless there is such a way to read."""
+    if engine not in get_args(Engine):
+        raise ParameterError(
+            f"engine must be one of {', '.join(get_args(Engine))}, not {engine!r}",
+            parameter="engine",
+        )
 
 
 def _streams(

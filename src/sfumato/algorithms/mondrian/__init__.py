@@ -107,15 +107,21 @@ class Mondrian:
             object.__setattr__(self, "weights", tuple(map(float, self.weights)))
         require_workload(self.workload, self.weights)
 
+    @property
+    def equal_together(self) -> bool:
+        """Strict cuts never part equal rows; what a workload asks for is counted by rows."""
+        return not self.relaxed and not self.workload
+
     def partition(
         self,
         table: Microdata,
         needs: tuple[Requirement, ...],
         randomness: Randomness,
         progress: Progress | None = None,
+        weights: Counts | None = None,
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        bound = coarsened(require_feasible(needs, table))
+        bound = coarsened(require_feasible(needs, table, weights))
         ties = randomness.key(_TIES) if self.relaxed else None
         return self._divide(bound, 0, _order(ties, np.arange(table.n_rows)), progress)
 
@@ -153,7 +159,7 @@ class Mondrian:
         offsets = rules.offsets if rules else {}
         table = bound.table
         if order is None:
-            points = Points.distinct(table, offsets)
+            points = Points.distinct(table, offsets, bound.weights)
         else:
             points = Points.every_row(table, offsets, order)
         axes = _axes(table)
@@ -220,7 +226,7 @@ def _compiled(
     progress: Progress | None,
 ) -> Codes:
     """The group of every point, from the kernel."""
-    n_points, n_rows = len(points.weights), len(points.point_of_row)
+    n_points, n_rows = len(points.weights), int(points.weights.sum())
     member = np.arange(n_points, dtype=np.int32)
     arrays = PointArrays(
         points.codes, points.weights, member, points.starts, points.values, points.counts
