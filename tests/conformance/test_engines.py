@@ -27,8 +27,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.algorithms.anatomize import stream as divide
+from sfumato.engines.choice import Engine
 from sfumato.errors import SfumatoError, SfumatoWarning
-from sfumato.verbs.files import Engine
 
 N, L = 48, 2
 DAY, TIME = dt.date(2020, 2, 27), dt.datetime(2020, 2, 27, 23, 59, 58)

@@ -17,13 +17,13 @@ from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
+from sfumato.engines.reading import read
 from sfumato.errors import SfumatoError
 from sfumato.forms.columns import Labels
 from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.registry import FORMS, published_forms
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import Model
 from sfumato.models.closeness import TCloseness

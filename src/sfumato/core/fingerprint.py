@@ -28,6 +28,7 @@ from sfumato.core.schema import Schema
 KEY_BYTES = 32
 PUBLIC_KEY = b"a checksum keeps no secret"
 _WORD = 2**64
+_PART = 2**20  # rows: sums of parts add up, and words are wider than codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,14 @@ def table_sum(table: Microdata, hashes: DomainHashes, weights: Counts | None = N
     """The sums over the rows of a table, or over some of them, whose domains are the table's;
     with ``weights`` each row is there so many times.
     """
-    total = np.zeros(table.n_rows, np.uint64)
-    for name, of_codes in hashes.of_codes.items():
-        total += of_codes[table.codes[name]]
-    return row_sum(total, hashes.key, weights)
+    found = RowSum()
+    for low in range(0, max(1, table.n_rows), _PART):
+        part = slice(low, low + _PART)
+        total = np.zeros(len(range(table.n_rows)[part]), np.uint64)
+        for name, of_codes in hashes.of_codes.items():
+            total += of_codes[table.codes[name][part]]
+        found += row_sum(total, hashes.key, None if weights is None else weights[part])
+    return found
 
 
 def digest(table: Microdata, weights: Counts | None = None) -> bytes:

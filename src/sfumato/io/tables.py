@@ -25,7 +25,7 @@ Source = Any  # a path, a database URL, or an object of Arrow, pandas, polars, D
 
 
 @our_errors("reading a table")
-def read(
+def read_whole(
     source: Source,
     schema: Schema,
     *,
@@ -35,22 +35,7 @@ def read(
     header: bool | None = None,
     id: str | None = None,
 ) -> Microdata:
-    """Read and encode the columns that the schema names.
-
-    ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
-    in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
-
-    A CSV file starts with the names of its columns. A first line that looks like a row is refused:
-    ``header=True`` says that it is the header all the same, ``names`` are the columns of a file
-    that has none; both together replace the names.
-
-    Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
-    are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
-    is kept beside the table when it is named, to be joined on by ``publish_join``.
-
-    >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
-    Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
-    """
+    """Read and encode the columns that the schema names, all rows at once; see ``sf.read``."""
     require_identifier(id, schema)
     first = FirstLine.said(names, header)
     with _opened(source, query, markers(missing), first) as opened:
@@ -80,9 +65,9 @@ def read_table(
     trim: bool = False,
     empty: bool = False,
 ) -> pa.Table:
-    """Read the named columns, or all, as an Arrow table without metadata; see ``read``.
+    """Read the named columns, or all, as an Arrow table without metadata; see ``sf.read``.
 
-    With ``trim`` blanks around texts are dropped, as ``read`` does where values are compared. A
+    With ``trim`` blanks around texts are dropped, as ``sf.read`` does where values are compared. A
     table without rows is an error unless it may be ``empty``.
     """
     first = FirstLine.said(names, header)

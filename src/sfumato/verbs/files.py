@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.anatomize.stream import DividedFile, divide_file
@@ -13,6 +13,7 @@ from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
+from sfumato.engines.choice import Engine, require_engine
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.rows import needs_streaming, open_rows
 from sfumato.errors import ParameterError
@@ -26,15 +27,13 @@ from sfumato.forms.registry import FORMS, Release
 from sfumato.forms.remembering import noting_rows
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
-from sfumato.io.tables import Source, read
+from sfumato.io.tables import Source, read_whole
 from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import Form
 from sfumato.verbs.publishing import publish
 from sfumato.verbs.streamed_rows import StreamedRows
 from sfumato.verbs.streaming import Wish, stream_generalized
-
-Engine: TypeAlias = Literal["auto", "memory", "stream"]
 
 
 @our_errors("publishing")
@@ -96,7 +95,7 @@ def publish_file(
         wish = Wish(algorithm, describe(algorithm), needs, shown, means, format, memory)
         return stream_generalized(rows, wish, output, randomness, force, tell)
     tell("reading", 0.0)
-    table = read(source, schema, query=query, missing=missing, names=names, header=header)
+    table = read_whole(source, schema, query=query, missing=missing, names=names, header=header)
     boxes: dict[str, Any] = {"labels": labels, "means": means}
     release: Release = publish(
         table,
@@ -110,15 +109,6 @@ def publish_file(
     tell("writing", 0.0)
     release.write(output, force=force, format=format, experiment=experiment)
     return release.manifest
-
-
-def require_engine(engine: str) -> None:
-    """Raise unless there is such a way to read."""
-    if engine not in get_args(Engine):
-        raise ParameterError(
-            f"engine must be one of {', '.join(get_args(Engine))}, not {engine!r}",
-            parameter="engine",
-        )
 
 
 def _streams(

@@ -23,6 +23,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
+from sfumato.engines.choice import Engine
 from sfumato.engines.memory import memory_or_half
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.forms.columns import Labels, require_labels, side_for
@@ -50,7 +51,6 @@ from sfumato.verbs.checks import (
     stated_promises,
     warn_of_exposed,
 )
-from sfumato.verbs.files import Engine
 from sfumato.verbs.listing import Reading, is_streamed
 
 

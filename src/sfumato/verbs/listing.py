@@ -40,6 +40,7 @@ from sfumato.core.joined import (
 from sfumato.core.microdata import Ids, Microdata
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
+from sfumato.engines.choice import require_engine
 from sfumato.engines.coded import row_numbers
 from sfumato.engines.lists import ID, CodedList
 from sfumato.engines.room import Room
@@ -49,7 +50,6 @@ from sfumato.engines.vectors import added_up, counted, times_of, vector_codes
 from sfumato.errors import ParameterError
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.files import open_file
-from sfumato.verbs.files import require_engine
 
 # what a row of a bucket takes, and one part in so many of the memory is for a bucket
 _ROW_BYTES, _SHARE = 200, 4

@@ -42,6 +42,7 @@ from sfumato.audits.join_risk.listed import ListReading
 from sfumato.audits.join_risk.results import JoinRisk
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.microdata import Microdata
+from sfumato.engines.choice import Engine
 from sfumato.errors import DataError, ParameterError
 from sfumato.forms.compact import number_lines
 from sfumato.forms.generalized.release import GeneralizedTable
@@ -50,7 +51,6 @@ from sfumato.forms.joined.stock import Stock
 from sfumato.forms.registry import Release, form_of
 from sfumato.io.tables import Source, markers
 from sfumato.models.anonymity import KJoinAnonymity
-from sfumato.verbs.files import Engine
 
 __all__ = ["JoinRisk", "edge_attack", "join_risk"]
 

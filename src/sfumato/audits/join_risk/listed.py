@@ -16,6 +16,7 @@ from sfumato.audits.breach.known_values import require_alike
 from sfumato.audits.breach.persons import Persons
 from sfumato.core.arrays import Counts
 from sfumato.core.schema import Role
+from sfumato.engines.choice import Engine
 from sfumato.engines.coded import row_numbers
 from sfumato.engines.lists import CodedList
 from sfumato.engines.memory import memory_or_half
@@ -28,7 +29,6 @@ from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.files import open_file
 from sfumato.io.tables import Source, read_table
-from sfumato.verbs.files import Engine
 from sfumato.verbs.listing import is_streamed
 
 _ROWS_EACH = 3  # to match a vector with boxes takes the memory of so many rows of a region
