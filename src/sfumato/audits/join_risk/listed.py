@@ -15,6 +15,7 @@ import pyarrow as pa
 from sfumato.audits.breach.known_values import require_alike
 from sfumato.audits.breach.persons import Persons
 from sfumato.core.arrays import Counts
+from sfumato.core.foreign import our_errors
 from sfumato.core.schema import Role
 from sfumato.engines.choice import Engine
 from sfumato.engines.coded import row_numbers
@@ -63,6 +64,7 @@ class ListReading(NamedTuple):
     engine: Engine
     memory_limit: int | None
 
+    @our_errors("reading a list")
     def listed(self, boxes: GeneralizedTable, external: Source) -> Listed:
         """The people on a list, by the quasi-identifiers of a release."""
         stated = (boxes.manifest.external or {}).get("columns", {})
