@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         prefix_taxonomy,
         suggest_taxonomy,
     )
+    from sfumato.engines.reading import read
     from sfumato.forms.anatomized.release import AnatomizedTables
     from sfumato.forms.generalized.release import GeneralizedTable
     from sfumato.forms.joined.release import JoinRelease
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from sfumato.forms.permuted.release import PermutedTable
     from sfumato.forms.perturbed.release import PerturbedTable
     from sfumato.io.schema_files import read_schema, read_taxonomies, write_schema
-    from sfumato.io.tables import read
     from sfumato.metrics.information_loss import (
         average_group_size,
         discernibility,
@@ -134,7 +134,7 @@ _HOMES = {
         "suggest_taxonomy",
     ),
     "io.schema_files": ("read_schema", "read_taxonomies", "write_schema"),
-    "io.tables": ("read",),
+    "engines.reading": ("read",),
     "metrics.information_loss": (
         "average_group_size",
         "discernibility",

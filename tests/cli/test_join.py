@@ -57,6 +57,21 @@ def test_publish_and_verify(folder: Path) -> None:
     assert asked.returncode == 0, asked.stderr
 
 
+def test_a_list_that_is_streamed_makes_the_same_files(folder: Path) -> None:
+    seed = ("--seed", "0123456789abcdef" * 4)
+    for engine in ("memory", "stream"):
+        how = ("--engine", engine, "--memory", "1GB", "-o", engine)
+        done = sfumato(folder, *JOIN, "--id", "ssn", *seed, *how)
+        assert done.returncode == 0, done.stderr
+        assert "people whom edges of boxes give away" in done.stdout
+    files = {file.name: file.read_bytes() for file in (folder / "memory").iterdir()}
+    assert files == {file.name: file.read_bytes() for file in (folder / "stream").iterdir()}
+    done = sfumato(folder, *JOIN, "--id", "ssn", "--relaxed", "--engine", "stream", "-o", "out")
+    assert done.returncode == 2
+    assert "never tell equal people apart" in done.stderr
+    assert not (folder / "out").exists()
+
+
 def test_direct_says_that_sensitive_values_stay_at_home(folder: Path) -> None:
     done = sfumato(folder, *JOIN, "--id", "ssn", "--join", "direct", "-o", "out")
     assert done.returncode == 0, done.stderr

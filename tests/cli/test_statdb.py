@@ -71,6 +71,18 @@ def test_rows_come_and_go(shell: Shell) -> None:
     assert "wait" not in done.out
 
 
+def test_a_file_may_be_read_part_by_part(shell: Shell) -> None:
+    done = shell.create(SCHEMA, "--engine", "stream", "--memory", "1kB")
+    assert done.code == 0, done.err
+    assert "Stored 60 rows" in " ".join(done.out.split())
+    shell.folder += "2"
+    done = shell.create(SCHEMA, "--engine", "stream", "--memory", "100B")
+    assert (done.code, "60 rows, which take 180 bytes as codes" in " ".join(done.err.split())) == (
+        2,
+        True,
+    )
+
+
 def test_rows_wait_until_they_can_hide_among_each_other(shell: Shell) -> None:
     shell.create()
     public = shell.run("info", shell.folder, "--json").out

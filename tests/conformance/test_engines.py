@@ -25,8 +25,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines import domains
+from sfumato.engines.choice import Engine
 from sfumato.errors import SfumatoError, SfumatoWarning
-from sfumato.verbs.files import Engine
 from tests.support.seeds import long_seed
 
 N, L = 48, 2

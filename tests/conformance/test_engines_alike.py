@@ -22,7 +22,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.algorithms.base import Partitioner, Planner
-from sfumato.engines import domains
+from sfumato.algorithms.mondrian import bins
+from sfumato.algorithms.mondrian import regions as regions_of
+from sfumato.engines import domains, room, typed_rows
 from sfumato.errors import Infeasible, OutOfMemory, ParameterError, SfumatoError, SfumatoWarning
 from sfumato.forms.columns import Labels
 from sfumato.models.base import BuiltIn
@@ -185,6 +187,63 @@ def test_every_model_is_kept_by_the_same_groups(
     assert (left_out > 0) == (algorithm in LEAVING)
     if table == "crowd":
         assert max(regions) > 1
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [one for one in planners() if isinstance(one, sf.Mondrian)],
+    ids=identify,
+)
+def test_axes_that_are_counted_in_bins_are_cut_alike(
+    algorithm: sf.Mondrian, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cuts at the median are those of memory; where another would have to do, that is said."""
+    pq.write_table(people(), tmp_path / "in.parquet")
+    monkeypatch.setattr(bins, "_WORTHWHILE", 3)
+    monkeypatch.setattr(regions_of, "_bins", lambda axes, *_: bins.binned(axes))
+    kept, refused = 0, 0
+    planned = [setting for setting in SETTINGS if _plans(algorithm, setting)]
+    for number, model in enumerate(planned):
+        how: dict[str, Any] = {"algorithm": algorithm, "model": model}
+        memory = made(tmp_path / "in.parquet", SCHEMA, tmp_path / f"m{number}", **how)
+        stream = streamed(tmp_path / "in.parquet", SCHEMA, tmp_path / f"s{number}", **how)
+        if "no cut at the median" in stream:
+            assert algorithm.cuts == "all"
+            refused += 1
+            continue
+        kept += isinstance(stream, dict)
+        assert memory == stream, model
+    assert kept > refused
+    assert kept > len(planned) // 3
+
+
+def test_too_many_values_of_an_ordered_axis_are_counted_in_bins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, regions: list[int]
+) -> None:
+    """Whoever has a value of his own along an axis: memory for a few of them is enough."""
+    chance = np.random.default_rng(2)
+    table = pa.table({"x": chance.permutation(9000), "y": chance.permutation(9000) / 4})
+    pq.write_table(table, tmp_path / "in.parquet")
+    monkeypatch.setattr(room, "_LEAST_BYTES", 8 * 800)
+    monkeypatch.setattr(typed_rows, "_BATCH_ROWS", 1000)
+    schema = sf.Schema(quasi=["x", "y"])
+    made_of: set[int] = set()
+
+    def adding(one: regions_of.NodeCounts, other: regions_of.NodeCounts) -> regions_of.NodeCounts:
+        made_of.add(one.rows.shape[1])
+        return add_counts(one, other)
+
+    add_counts = regions_of.add_counts
+    monkeypatch.setattr(regions_of, "add_counts", adding)
+    few = {"model": sf.KAnonymity(200)}
+    how: dict[str, Any] = {"engine": "stream", "memory_limit": 160_000, **few}
+    memory = made(tmp_path / "in.parquet", schema, tmp_path / "m", **few)
+    assert memory == made(tmp_path / "in.parquet", schema, tmp_path / "s", **how)
+    assert made_of == {4 * 95}
+    assert regions[-1] > 8
+    sets = sf.Schema(quasi=["x", "y"], kinds={"x": "categorical"})
+    refused = made(tmp_path / "in.parquet", sets, tmp_path / "r", **how)
+    assert "counting 9,190 values of quasi-identifiers" in refused
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=identify)

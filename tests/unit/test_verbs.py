@@ -67,7 +67,7 @@ def test_auto_streams_what_does_not_fit(
         raise AssertionError("read into memory")
 
     monkeypatch.setattr(files, "needs_streaming", too_large)
-    monkeypatch.setattr(files, "read", unread)
+    monkeypatch.setattr(files, "read_whole", unread)
     sf.publish_file(source, SCHEMA, sf.Anatomize(), sf.LDiversity(4), tmp_path / "out")
     assert asked == [source]
     assert sf.verify(tmp_path / "out").ok

@@ -51,6 +51,27 @@ class Partitioner(Protocol):
         ...
 
 
+@runtime_checkable
+class Weighing(Protocol):
+    """A partitioner that can divide rows each of which stands for many."""
+
+    @property
+    def equal_together(self) -> bool:
+        """Whether it never tells equal rows apart, without which it cannot."""
+        ...
+
+    def partition(
+        self,
+        table: Microdata,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        progress: Progress | None = None,
+        weights: Counts | None = None,
+    ) -> Partition:
+        """Divide the table as if every row were there as often as its weight says."""
+        ...
+
+
 class Plan(Protocol):
     """The first cuts of a table beyond memory: regions that fit, to be divided one by one.
 

@@ -91,7 +91,7 @@ def _with_classes(
         Histograms.of_whole(merged, _summed(seen, classes)) if need.attribute == name else seen
         for need, seen in zip(needs, bound.everyone, strict=True)
     )
-    return Bound(table, needs, everyone, {**bound.classes, name: of_code})
+    return Bound(table, needs, everyone, {**bound.classes, name: of_code}, bound.weights)
 
 
 def _summed(seen: Histograms, classes: Counts) -> Counts:

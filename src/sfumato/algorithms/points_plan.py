@@ -25,17 +25,13 @@ import pyarrow as pa
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.boxes import Boxes
-from sfumato.core.keyed import KEY_BYTES, Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.engines.base import Engine
-from sfumato.engines.coded import ROW, matrix_of, microdata, quasi_codes, row_numbers
+from sfumato.engines.coded import microdata, quasi_codes, row_numbers
 from sfumato.engines.room import Room
+from sfumato.engines.vectors import added_up, counted, times_of, vector_codes
 from sfumato.models.bound import Bound
-
-_CODES, _TIMES = "codes", "times"
-# nobody gains by knowing the buckets, which are of one size whatever the codes
-_BUCKETS = Key(bytes(KEY_BYTES))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,13 +77,13 @@ def plan_points(
 
     To divide a combination takes as much memory as ``each`` rows of a region.
     """
-    counted = count_combinations(engine, bound, room, each)
-    partition = divide(counted)
-    codes, sizes = counted.table.quasi_codes(), counted.table.quasi_sizes()
+    few = count_combinations(engine, bound, room, each)
+    partition = divide(few)
+    codes, sizes = few.table.quasi_codes(), few.table.quasi_sizes()
     _, first, _ = number_rows(codes, sizes)
-    loads = partition.loads(counted.weights)
+    loads = partition.loads(few.weights)
     # while regions are divided a combination still takes less than one row
-    firsts = _runs(loads, room.rows - counted.table.n_rows)
+    firsts = _runs(loads, room.rows - few.table.n_rows)
     return PointsPlan(
         codes[first],
         sizes,
@@ -116,13 +112,11 @@ def count_combinations(engine: Engine, bound: Bound, room: Room, each: int) -> B
     asked = {need.attribute for need in bound.needs}
     names = [*table.schema.quasi, *(name for name in table.schema.sensitive if name in asked)]
     sizes = np.array([table.attributes[name].size for name in names], np.int64)
-    n = 1 + 2 * bound.n_rows // room.rows
-    buckets = engine.keep(count_rows, bound, names, sizes).exchange(bucket_of, n, add_up, sizes, n)
-    found = _held(buckets, room.for_larger(each))
-    found = found.take(pa.array(np.argsort(found.column(ROW).to_numpy())))
-    codes = dict(zip(names, matrix_of(found.column(_CODES)).T, strict=True))
+    parts = engine.keep(count_rows, bound, names, sizes)
+    found = added_up(parts, sizes, bound.n_rows, room.for_larger(each), "the table")
+    codes = dict(zip(names, vector_codes(found).T, strict=True))
     combinations = replace(table, n_rows=found.num_rows, codes=codes)
-    return replace(bound, table=combinations, weights=found.column(_TIMES).to_numpy())
+    return replace(bound, table=combinations, weights=times_of(found))
 
 
 def count_rows(part: pa.Table, bound: Bound, names: Sequence[str], sizes: Counts) -> pa.Table:
@@ -130,39 +124,4 @@ def count_rows(part: pa.Table, bound: Bound, names: Sequence[str], sizes: Counts
     table = bound.table
     rows = bound.over(microdata(part, table.schema, table.attributes)).table
     codes = np.stack([rows.codes[name] for name in names], axis=1, dtype=np.int32)
-    _, first, times = number_rows(codes, sizes)
-    return _combinations(row_numbers(part)[first], codes[first], times)
-
-
-def bucket_of(counted: pa.Table, sizes: Counts, n: int) -> Codes:  # noqa: ARG001
-    """The bucket of every combination."""
-    words = _BUCKETS.line_words(matrix_of(counted.column(_CODES)))
-    return (words % np.uint64(n)).astype(np.int32)
-
-
-def add_up(counted: pa.Table, number: int, sizes: Counts, n: int) -> pa.Table:  # noqa: ARG001
-    """Equal combinations of a bucket, which come in the order of their rows, as one."""
-    codes = matrix_of(counted.column(_CODES))
-    numbers, first, _ = number_rows(codes, sizes)
-    times = np.bincount(numbers, counted.column(_TIMES).to_numpy(), len(first))
-    return _combinations(row_numbers(counted)[first], codes[first], times.astype(np.int64))
-
-
-def _combinations(rows: Counts, codes: Codes, times: Counts) -> pa.Table:
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(codes.ravel()), codes.shape[1])
-    return pa.table([rows, lists, times], [ROW, _CODES, _TIMES])
-
-
-def _held(buckets: Engine, room: Room) -> pa.Table:
-    """All combinations, if they fit; if not, how many there are is found out all the same."""
-    held, n_held = [], 0
-    for bucket in buckets.parts():
-        n_held += bucket.num_rows
-        if n_held <= room.rows:
-            held.append(bucket)
-    room.require(
-        n_held,
-        f"the table has {n_held:,} different combinations of values, and all of them have to be in "
-        "memory together",
-    )
-    return pa.concat_tables(held).combine_chunks()
+    return counted(row_numbers(part), codes, sizes)

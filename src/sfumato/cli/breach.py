@@ -15,10 +15,11 @@ from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.core.schema import Role
+from sfumato.engines.reading import read
 from sfumato.forms.load import load
 from sfumato.forms.registry import Release, form_of
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read, read_table
+from sfumato.io.tables import read_table
 
 _SHOWN = 20
 

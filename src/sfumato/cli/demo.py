@@ -13,10 +13,11 @@ from sfumato.audits.inspection import assess
 from sfumato.audits.verify import verify
 from sfumato.cli import show
 from sfumato.cli.summaries import summarize
+from sfumato.engines.reading import read
 from sfumato.forms.remembering import forget
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read, read_table
+from sfumato.io.tables import read_table
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.diversity import LDiversity
 from sfumato.verbs import publish

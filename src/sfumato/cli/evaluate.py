@@ -13,8 +13,8 @@ from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.core.query import Query
+from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read
 from sfumato.queries.workload_files import read_workload
 
 _REPORT = "report.html"

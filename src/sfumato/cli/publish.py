@@ -17,13 +17,13 @@ from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
+from sfumato.engines.reading import read
 from sfumato.errors import SfumatoError
 from sfumato.forms.columns import Labels
 from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.registry import FORMS, published_forms
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import Model
 from sfumato.models.closeness import TCloseness
@@ -265,13 +265,14 @@ def _join(
     from sfumato.audits.join_risk import edge_attack
 
     external, renamed = given["external"], _renames(given["rename"])
+    within = {"engine": given["engine"], "memory_limit": given["memory"]}
     joined = publish_join(
         table, external, join_of(method, given), _model(given),
-        columns=renamed, labels=labels, seed=seed, progress=tell, **listing,
+        columns=renamed, labels=labels, seed=seed, progress=tell, **listing, **within,
     )  # fmt: skip
     tell("attacking", 0.0)
     try:
-        return joined, len(edge_attack(joined, external, renamed, **listing))
+        return joined, len(edge_attack(joined, external, renamed, **listing, **within))
     except SfumatoError:
         return joined, None  # an empty list, or boxes made for reading
 

@@ -12,10 +12,10 @@ from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.core.askable import Askable
+from sfumato.engines.reading import read
 from sfumato.errors import shortened
 from sfumato.forms.load import load
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read
 
 
 @click.command()

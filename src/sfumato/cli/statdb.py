@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -11,12 +11,14 @@ from sfumato.cli import show
 from sfumato.cli.reading import first_line
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.seeds import chosen_seed, seed_options
+from sfumato.cli.sizes import Bytes
 from sfumato.cli.statdb_admin import log, token
 from sfumato.cli.statdb_serve import serve
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
+from sfumato.engines.choice import Engine
+from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.store import require_absent
 from sfumato.statdb.updates import Update
@@ -88,6 +90,20 @@ for command in (serve, token, log):
     metavar="TEXT",
     help="Text that stands for a missing value; may be repeated.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(get_args(Engine)),
+    default="auto",
+    show_default=True,
+    help="stream: read a file that does not fit into memory part by part.",
+)
+@click.option(
+    "--memory",
+    type=Bytes(),
+    metavar="SIZE",
+    help="How much memory the codes of the table may take, such as 2GB or 500MiB; half of what is "
+    "free.",
+)
 @first_line
 @seed_options
 def create(
@@ -98,6 +114,8 @@ def create(
     missing: tuple[str, ...],
     names: list[str] | None,
     header: bool | None,
+    engine: Engine,
+    memory: int | None,
     seed: str | None,
     seed_file: str | None,
     experiment: bool,
@@ -111,7 +129,11 @@ def create(
     require_absent(output)
     seed = chosen_seed(seed, seed_file, experiment=experiment)
     schema = read_schema(schema_path)
-    table = read(source, schema, query=query, missing=missing, names=names, header=header)
+    table = read(
+        source, schema,
+        query=query, missing=missing, names=names, header=header,
+        engine=engine, memory_limit=memory,
+    )  # fmt: skip
     made = StatDB.create(output, table, seed=seed, experiment=experiment, **options)
     page = show.console()
     rows = show.bold(f"{made.responder.n_rows:,}")

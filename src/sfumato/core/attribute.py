@@ -141,7 +141,7 @@ def encode(
         has_missing=has_missing,
         taxonomy=taxonomy,
     )
-    narrow = _narrowest(attribute.size)
+    narrow = narrowest(attribute.size)
     if np.array_equal(codes_of, np.arange(attribute.size)):
         return attribute, places.astype(narrow, copy=False)  # found in order, none is missing
     return attribute, np.append(codes_of, attribute.missing_code).astype(narrow)[places]
@@ -208,7 +208,7 @@ def _marked(numbers: Ints, low: int, high: int) -> tuple[Ints, Ints]:
     for part in parts:
         occurs[_offsets(numbers[part], low)] = True
     found = np.flatnonzero(occurs)
-    place = (np.cumsum(occurs) - 1).astype(_narrowest(len(found)))
+    place = (np.cumsum(occurs) - 1).astype(narrowest(len(found)))
     places = np.empty_like(place, shape=len(numbers))
     for part in parts:
         # what is beyond either end cannot be; to look for it would take a copy
@@ -376,7 +376,8 @@ def _castable(value: Any, kind: pa.DataType) -> bool:
     return True
 
 
-def _narrowest(size: int) -> type[np.signedinteger[Any]]:
+def narrowest(size: int) -> type[np.signedinteger[Any]]:
+    """The integer type for the codes of a domain of this size."""
     for integer in (np.int8, np.int16):
         if size <= np.iinfo(integer).max:
             return integer

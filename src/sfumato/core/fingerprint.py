@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core._siphash import siphash
-from sfumato.core.arrays import Words
+from sfumato.core.arrays import Counts, Words
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
@@ -28,6 +28,7 @@ from sfumato.core.schema import Schema
 KEY_BYTES = 32
 PUBLIC_KEY = b"a checksum keeps no secret"
 _WORD = 2**64
+_PART = 2**20  # rows: sums of parts add up, and words are wider than codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +70,27 @@ class DomainHashes:
         return cls(key, hashes)
 
 
-def table_sum(table: Microdata, hashes: DomainHashes) -> RowSum:
-    """The sums over the rows of a table, or over some of them, whose domains are the table's."""
-    total = np.zeros(table.n_rows, np.uint64)
-    for name, of_codes in hashes.of_codes.items():
-        total += of_codes[table.codes[name]]
-    return row_sum(total, hashes.key)
+def table_sum(table: Microdata, hashes: DomainHashes, weights: Counts | None = None) -> RowSum:
+    """The sums over the rows of a table, or over some of them, whose domains are the table's;
+    with ``weights`` each row is there so many times.
+    """
+    found = RowSum()
+    for low in range(0, max(1, table.n_rows), _PART):
+        part = slice(low, low + _PART)
+        total = np.zeros(len(range(table.n_rows)[part]), np.uint64)
+        for name, of_codes in hashes.of_codes.items():
+            total += of_codes[table.codes[name][part]]
+        found += row_sum(total, hashes.key, None if weights is None else weights[part])
+    return found
 
 
-def digest(table: Microdata) -> bytes:
+def digest(table: Microdata, weights: Counts | None = None) -> bytes:
     """A checksum of a table's rows, to bind chance to; no identifier is in it.
 
     Insensitive columns do not count: they are published as they are.
     """
-    return rows_digest(
-        table_sum(table, DomainHashes.of(table.attributes, PUBLIC_KEY)), table.schema
-    )
+    hashes = DomainHashes.of(table.attributes, PUBLIC_KEY)
+    return rows_digest(table_sum(table, hashes, weights), table.schema)
 
 
 def rows_digest(rows: RowSum, schema: Schema) -> bytes:
@@ -111,11 +117,12 @@ def row_hashes(columns: Mapping[str, pa.Array | pa.ChunkedArray], key: bytes) ->
     return total
 
 
-def row_sum(hashes: Words, key: bytes) -> RowSum:
-    """The sums of rows, given the sums of their values."""
+def row_sum(hashes: Words, key: bytes, weights: Counts | None = None) -> RowSum:
+    """The sums of rows, given the sums of their values, and how often each is there."""
     words = np.frombuffer(hashlib.blake2b(b"rows", key=key, digest_size=16).digest(), "<u8")
-    first, second = (int(_mixed(hashes, word).sum(dtype=np.uint64)) for word in words)
-    return RowSum(len(hashes), first, second)
+    times = np.uint64(1) if weights is None else weights.astype(np.uint64)
+    first, second = (int((_mixed(hashes, word) * times).sum(dtype=np.uint64)) for word in words)
+    return RowSum(len(hashes) if weights is None else int(weights.sum()), first, second)
 
 
 def value_hashes(name: str, values: pa.Array, key: bytes) -> Words:
@@ -123,10 +130,11 @@ def value_hashes(name: str, values: pa.Array, key: bytes) -> Words:
     secret = hashlib.blake2b(name.encode(), key=key, digest_size=16).digest()
     # a letter in front tells the empty text from nothing
     texts = pc.binary_join_element_wise("v", _texts(values), "").fill_null("n")
-    return _hashed(texts, np.frombuffer(secret, "<u8").astype(np.uint64))
+    return text_hashes(texts, np.frombuffer(secret, "<u8").astype(np.uint64))
 
 
-def _hashed(texts: pa.Array, key: Words) -> Words:
+def text_hashes(texts: pa.Array, key: Words) -> Words:
+    """The hash of every text under a key of two words."""
     array = texts.cast(pa.large_string())
     _, starts, data = array.buffers()
     places = np.frombuffer(starts, np.int64)[array.offset : array.offset + len(array) + 1]

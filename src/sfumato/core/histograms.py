@@ -16,12 +16,13 @@ BLOCK = 2**22  # rows whose groups are counted at once
 _PART = 2**16  # codes
 
 
-def count_codes(codes: Ints, size: int) -> Counts:
+def count_codes(codes: Ints, size: int, weights: Counts | None = None) -> Counts:
     """How often each code occurs; some at a time, as NumPy widens what it counts."""
     counts = np.zeros(size, np.int64)
     part = max(_PART, size)
     for low in range(0, len(codes), part):
-        counts += np.bincount(codes[low : low + part], minlength=size)
+        some = None if weights is None else weights[low : low + part]
+        counts += np.bincount(codes[low : low + part], some, size).astype(np.int64, copy=False)
     return counts
 
 

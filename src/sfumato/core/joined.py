@@ -7,7 +7,7 @@ microdata's values; the identifier itself is gone once rows are matched.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,11 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.core.arrays import Flags, Ints
+from sfumato.core._kernels import number_rows
+from sfumato.core.arrays import Counts, Flags, Ints
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import Ids, Microdata
 from sfumato.core.schema import Declaration, Schema
 from sfumato.errors import DataError, SchemaError
+
+MICRODATA, EXTERNAL = "the microdata", "the external table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,13 @@ class Joined:
     """``everyone``: all rows, those of the microdata first, with quasi-identifiers only.
 
     ``microdata`` is the table itself, its quasi-identifiers in the codes of the joined domains.
+    With ``weights`` a row that is not of the microdata stands for as many people as it says.
     """
 
     everyone: Microdata
     microdata: Microdata
     matching: Matching
+    weights: Counts | None = None
 
     @property
     def n_inside(self) -> int:
@@ -60,12 +65,31 @@ class Joined:
         """Which rows are of the microdata."""
         return np.arange(self.everyone.n_rows) < self.n_inside
 
+    @property
+    def loads(self) -> Counts:
+        """How many people each row stands for."""
+        return np.ones(self.everyone.n_rows, np.int64) if self.weights is None else self.weights
+
+    def merged(self) -> Joined:
+        """The same people; those outside the microdata who are alike have one row together."""
+        outside = self.everyone.quasi_codes()[self.n_inside :]
+        numbers, first, _ = number_rows(outside, self.everyone.quasi_sizes())
+        times = np.bincount(numbers, self.loads[self.n_inside :], len(first)).astype(np.int64)
+        return self.with_outside(first, times)
+
+    def with_outside(self, rows: Ints, times: Counts) -> Joined:
+        """The microdata with other people outside: some of their rows, each so many times."""
+        own = np.arange(self.n_inside)
+        return replace(
+            self,
+            everyone=self.everyone.take(np.concatenate([own, self.n_inside + rows])),
+            weights=np.concatenate([np.ones(self.n_inside, np.int64), times]),
+        )
+
     def __repr__(self) -> str:
         """Sizes only."""
-        return (
-            f"Joined({self.microdata.n_rows:,} rows of the microdata, "
-            f"{self.everyone.n_rows - self.microdata.n_rows:,} others)"
-        )
+        others = int(self.loads.sum()) - self.n_inside
+        return f"Joined({self.n_inside:,} rows of the microdata, {others:,} others)"
 
 
 def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None = None) -> Joined:
@@ -80,21 +104,14 @@ def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None
     >>> sf.join(table, voters)
     Joined(200 rows of the microdata, 800 others)
     """
-    if table.ids is None:
-        raise SchemaError(
-            "the table has no ids to join on: read it with id=... (--id), one of its identifiers"
-        )
-    _require_joinable(table)
-    named = _renamed(external, (table.ids.name, *table.schema.quasi), columns or {})
-    places = _places(table.ids, named.column(table.ids.name))
-    own = {name: _own_values(table, name) for name in table.schema.quasi}
-    theirs = {name: _alike(name, named.column(name), own[name].type) for name in own}
+    ids = require_joinable(table)
+    named = _renamed(external, (ids.name, *table.schema.quasi), columns or {})
+    places = _places(ids, named.column(ids.name))
+    own = own_values(table)
+    theirs = {name: alike(name, named.column(name), own[name].type) for name in own}
     complete = _complete(theirs)
     shared = complete & (places >= 0)
-    added = pa.array(np.flatnonzero(complete & (places < 0)))
-    encoded = {name: _encoded(table, name, own[name], theirs[name].take(added)) for name in own}
-    codes = {name: found for name, (_, found) in encoded.items()}
-    attributes = {name: attribute for name, (attribute, _) in encoded.items()}
+    added = np.flatnonzero(complete & (places < 0))
     matching = Matching(
         microdata=table.n_rows,
         external=named.num_rows,
@@ -103,9 +120,30 @@ def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None
         incomplete=int((~complete & (places >= 0)).sum()),
         disagreements=_disagreements(own, theirs, shared, places),
     )
+    outside = {name: column.take(pa.array(added)) for name, column in theirs.items()}
+    return together(table, own, outside, np.arange(len(added)), matching)
+
+
+def together(
+    table: Microdata,
+    own: Mapping[str, pa.Array],
+    values: Mapping[str, pa.Array],
+    rows: Ints,
+    matching: Matching,
+) -> Joined:
+    """The table and others below it; ``rows`` tells which values each of them has, by column or
+    in all columns alike.
+    """
+    encoded = {name: _encoded(table, name, own[name], values[name]) for name in own}
+    attributes = {name: attribute for name, (attribute, _) in encoded.items()}
+    by_column = np.broadcast_to(rows.T, (len(own), len(rows)))
+    codes = {
+        name: np.concatenate([found[: table.n_rows], found[table.n_rows :][places]])
+        for (name, (_, found)), places in zip(encoded.items(), by_column, strict=True)
+    }
     everyone = Microdata(
         schema=_quasi_only(table.schema),
-        n_rows=table.n_rows + len(added),
+        n_rows=table.n_rows + len(rows),
         attributes=attributes,
         codes=codes,
         insensitive=table.insensitive.select([]),
@@ -119,7 +157,12 @@ def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None
     return Joined(everyone, inside, matching)
 
 
-def _require_joinable(table: Microdata) -> None:
+def require_joinable(table: Microdata) -> Ids:
+    """The ids to join on, of a table that can be joined at all."""
+    if table.ids is None:
+        raise SchemaError(
+            "the table has no ids to join on: read it with id=... (--id), one of its identifiers"
+        )
     for attribute in table.quasi:
         lacking = int((table.codes[attribute.name] == attribute.missing_code).sum())
         if lacking:
@@ -141,17 +184,25 @@ def _require_joinable(table: Microdata) -> None:
             "external rows have none; leave them out of the schema",
             column=table.schema.insensitive[0],
         )
+    return table.ids
 
 
 def _renamed(external: pa.Table, names: tuple[str, ...], columns: Mapping[str, str]) -> pa.Table:
     """The external table's columns under our names; others are ignored."""
+    called = names_there(external.column_names, names, columns)
+    return pa.table([external.column(theirs) for theirs in called.values()], names=list(called))
+
+
+def names_there(
+    found: Sequence[str], names: tuple[str, ...], columns: Mapping[str, str]
+) -> dict[str, str]:
+    """What the id, which is the first of the names, and the others are called in another table."""
     for name in columns:
         if name not in names:
             raise SchemaError(
                 f"columns renames {name!r}, which is neither the id nor a quasi-identifier",
                 column=name,
             )
-    found = external.column_names
     for name in names:
         theirs = columns.get(name, name)
         if found.count(theirs) != 1:
@@ -162,50 +213,68 @@ def _renamed(external: pa.Table, names: tuple[str, ...], columns: Mapping[str, s
                 "columns={...} (--rename) tells what it is called there",
                 column=name,
             )
-    picked = [external.column(columns.get(name, name)) for name in names]
-    return pa.table(picked, names=list(names))
+    return {name: columns.get(name, name) for name in names}
 
 
 def _places(ids: Ids, theirs: pa.ChunkedArray) -> Ints:
     """For each external row, the microdata's row about the same person, or -1."""
-    own = _key(ids.values, "the microdata", ids.name)
-    other = _key(theirs, "the external table", ids.name)
-    if len(other) and own.type != other.type:
-        raise SchemaError(
-            f"ids are {ids.values.type} in the microdata and {theirs.type} in the external table; "
-            "nobody would be found in both, so give them one type",
-            column=ids.name,
-        )
-    if not len(other):
+    own = own_keys(ids)
+    require_keys(theirs.null_count, len(theirs) - len(pc.unique(theirs)), EXTERNAL, ids.name)
+    if not len(theirs):
         return np.zeros(0, np.int32)
-    places: Ints = pc.index_in(other, own).fill_null(-1).to_numpy()
+    require_same_ids(ids, theirs.type)
+    places: Ints = pc.index_in(keys(theirs.combine_chunks()), own).fill_null(-1).to_numpy()
     return places
 
 
-def _key(ids: pa.ChunkedArray, where: str, name: str) -> pa.Array:
-    """Ids in a type that can be compared; each must be there, once."""
-    column = ids.combine_chunks()
-    if column.null_count:
+def own_keys(ids: Ids) -> pa.Array:
+    """The microdata's ids in a type that can be compared."""
+    require_keys(
+        ids.values.null_count, len(ids.values) - len(pc.unique(ids.values)), MICRODATA, ids.name
+    )
+    return keys(ids.values.combine_chunks())
+
+
+def keys(ids: pa.Array) -> pa.Array:
+    """Ids in a type that can be compared."""
+    return ids.cast(_key_type(ids.type))
+
+
+def _key_type(kind: pa.DataType) -> pa.DataType:
+    return pa.int64() if pa.types.is_integer(kind) else kind
+
+
+def require_keys(missing: int, repeated: int, where: str, name: str) -> None:
+    """Raise unless each row has an id, and no other row has it."""
+    if missing:
         raise DataError(
-            f"{column.null_count:,} rows of {where} have no {name!r}: they might be counted twice",
+            f"{missing:,} rows of {where} have no {name!r}: they might be counted twice",
             source=name,
         )
-    if len(pc.unique(column)) < len(column):
+    if repeated:
         raise DataError(
-            f"{name!r} is not unique in {where}: {len(column) - len(pc.unique(column)):,} rows "
-            "repeat an id; keep one row per person",
+            f"{name!r} is not unique in {where}: {repeated:,} rows repeat an id; keep one row per "
+            "person",
             source=name,
         )
-    if pa.types.is_integer(column.type):
-        return column.cast(pa.int64())
-    return column
 
 
-def _own_values(table: Microdata, name: str) -> pa.Array:
-    return table.attributes[name].decode(table.codes[name])
+def require_same_ids(ids: Ids, theirs: pa.DataType) -> None:
+    """Raise unless ids can be compared."""
+    if _key_type(ids.values.type) != _key_type(theirs):
+        raise SchemaError(
+            f"ids are {ids.values.type} in the microdata and {theirs} in the external table; "
+            "nobody would be found in both, so give them one type",
+            column=ids.name,
+        )
 
 
-def _alike(name: str, theirs: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+def own_values(table: Microdata) -> dict[str, pa.Array]:
+    """The microdata's quasi-identifiers."""
+    return {one.name: one.decode(table.codes[one.name]) for one in table.quasi}
+
+
+def alike(name: str, theirs: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
     """External values in the microdata's type, or numbers with fractions where they must be."""
     column = theirs.combine_chunks()
     if not len(column):

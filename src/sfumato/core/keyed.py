@@ -37,7 +37,7 @@ class Key:
         """A word of 32 bits for every number."""
         return (self.words(numbers) >> np.uint64(32)).astype(np.uint32)
 
-    def line_words(self, lines: Counts) -> Words:
+    def line_words(self, lines: Ints) -> Words:
         """A word for every line of a matrix of whole numbers."""
         n, width = lines.shape
         flat = np.ascontiguousarray(lines, np.int64).reshape(-1)

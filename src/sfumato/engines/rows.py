@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,17 +97,7 @@ def open_rows(
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
     for file in files:
         require_columns(open_file(file, first=first).names, schema)
-    raw: Scan
-    if all(map(is_typed, files)):
-        raw, kinds = partial(scan_typed, files), stated_types(files, columns)
-    elif all(file.name.lower().endswith(CSV) for file in files):
-        kinds = csv_types(files, columns, missing, first)
-        raw = partial(scan_csv, files, kinds=kinds, missing=missing, first=first)
-    else:
-        raise DataError(
-            f"{source} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
-            source=str(source),
-        )
+    raw, kinds = _raw(source, files, columns, missing, first)
     coded = {*schema.quasi, *schema.sensitive}
     types = {
         # encoding settles the type, and refuses what cannot be published
@@ -117,6 +107,60 @@ def open_rows(
         for name, kind in kinds.items()
     }
     return Rows(str(source), schema, types, raw, missing)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRows:
+    """Columns of a file under other names, batch by batch, with the values that reading it whole
+    gives; ``types`` are by the new names.
+    """
+
+    label: str
+    called: Mapping[str, str]
+    types: Mapping[str, pa.DataType]
+    raw: Scan
+    missing: Collection[str] = ()
+
+    def scan(self) -> Iterator[pa.Table]:
+        """Some thousand rows at a time; of a file without rows an empty table."""
+        theirs = list(dict.fromkeys(self.called.values()))
+        yield pa.schema(list(self.types.items())).empty_table()
+        for raw in self.raw(theirs):
+            table = normalized(raw, theirs, self.missing)
+            columns = [table.column(name) for name in self.called.values()]
+            yield pa.table(columns, schema=pa.schema(list(self.types.items())))
+
+
+def open_named(
+    source: str | Path,
+    called: Mapping[str, str],
+    missing: Collection[str] = (),
+    first: FirstLine | None = None,
+) -> NamedRows:
+    """Some columns of a Parquet, Arrow or CSV file, each ``called`` as the mapping says there."""
+    theirs = list(dict.fromkeys(called.values()))
+    raw, kinds = _raw(source, [Path(source)], theirs, missing, first or FirstLine())
+    types = {ours: kinds[name] for ours, name in called.items()}
+    return NamedRows(str(source), called, types, raw, missing)
+
+
+def _raw(
+    source: str | Path,
+    files: Sequence[Path],
+    columns: Sequence[str],
+    missing: Collection[str],
+    first: FirstLine,
+) -> tuple[Scan, dict[str, pa.DataType]]:
+    """How to scan columns of files, and the types that they have."""
+    if all(map(is_typed, files)):
+        return partial(scan_typed, files), stated_types(files, columns)
+    if all(file.name.lower().endswith(CSV) for file in files):
+        kinds = csv_types(files, columns, missing, first)
+        return partial(scan_csv, files, kinds=kinds, missing=missing, first=first), kinds
+    raise DataError(
+        f"{source} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
+        source=str(source),
+    )
 
 
 def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:

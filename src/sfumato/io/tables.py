@@ -25,7 +25,7 @@ Source = Any  # a path, a database URL, or an object of Arrow, pandas, polars, D
 
 
 @our_errors("reading a table")
-def read(
+def read_whole(
     source: Source,
     schema: Schema,
     *,
@@ -35,32 +35,17 @@ def read(
     header: bool | None = None,
     id: str | None = None,
 ) -> Microdata:
-    """Read and encode the columns that the schema names.
-
-    ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
-    in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
-
-    A CSV file starts with the names of its columns. A first line that looks like a row is refused:
-    ``header=True`` says that it is the header all the same, ``names`` are the columns of a file
-    that has none; both together replace the names.
-
-    Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
-    are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
-    is kept beside the table when it is named, to be joined on by ``publish_join``.
-
-    >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
-    Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
-    """
+    """Read and encode the columns that the schema names, all rows at once; see ``sf.read``."""
     require_identifier(id, schema)
     first = FirstLine.said(names, header)
-    with _opened(source, query, _markers(missing), first) as opened:
+    with _opened(source, query, markers(missing), first) as opened:
         require_columns(opened.names, schema)
         kept = [*schema.quasi, *schema.sensitive, *schema.insensitive]
         compared = [*schema.quasi, *schema.sensitive]
         if id is not None:
             kept.append(id)
             compared.append(id)
-        table = _loaded(opened, kept, _markers(missing), compared)
+        table = _loaded(opened, kept, markers(missing), compared)
     for name in schema.identifiers:
         if name != id:
             # encoding wants to see every column of the schema; nothing is in these
@@ -80,17 +65,17 @@ def read_table(
     trim: bool = False,
     empty: bool = False,
 ) -> pa.Table:
-    """Read the named columns, or all, as an Arrow table without metadata; see ``read``.
+    """Read the named columns, or all, as an Arrow table without metadata; see ``sf.read``.
 
-    With ``trim`` blanks around texts are dropped, as ``read`` does where values are compared. A
+    With ``trim`` blanks around texts are dropped, as ``sf.read`` does where values are compared. A
     table without rows is an error unless it may be ``empty``.
     """
     first = FirstLine.said(names, header)
-    with _opened(source, query, _markers(missing), first) as opened:
+    with _opened(source, query, markers(missing), first) as opened:
         wanted = opened.names if columns is None else columns
         for name in wanted:
             _require_name(name, opened)
-        return _loaded(opened, wanted, _markers(missing), wanted if trim else (), empty)
+        return _loaded(opened, wanted, markers(missing), wanted if trim else (), empty)
 
 
 def _opened(
@@ -168,7 +153,8 @@ def _loaded(
     return table
 
 
-def _markers(missing: str | Collection[str]) -> Collection[str]:
+def markers(missing: str | Collection[str]) -> Collection[str]:
+    """The texts that stand for a missing value."""
     # one marker is often all there is, and a text would otherwise count as its letters
     return (missing,) if isinstance(missing, str) else missing
 

@@ -38,13 +38,17 @@ class Bound:
     weights: Counts | None = None
 
     @classmethod
-    def of(cls, needs: tuple[Requirement, ...], table: Microdata) -> Bound:
+    def of(
+        cls, needs: tuple[Requirement, ...], table: Microdata, weights: Counts | None = None
+    ) -> Bound:
         """Count every attribute that a requirement is about."""
         names = {need.attribute for need in needs if need.attribute is not None}
         counts = {
-            name: count_codes(table.codes[name], table.attributes[name].size) for name in names
+            name: count_codes(table.codes[name], table.attributes[name].size, weights)
+            for name in names
         }
-        return cls.of_counts(needs, table, counts, table.n_rows)
+        n_rows = table.n_rows if weights is None else int(weights.sum())
+        return replace(cls.of_counts(needs, table, counts, n_rows), weights=weights)
 
     @classmethod
     def of_counts(
@@ -132,9 +136,12 @@ class CompiledRules(NamedTuple):
     least: int
 
 
-def require_feasible(needs: tuple[Requirement, ...], table: Microdata) -> Bound:
+def require_feasible(
+    needs: tuple[Requirement, ...], table: Microdata, weights: Counts | None = None
+) -> Bound:
     """Raise Infeasible unless the whole table, as one group, passes; the bound requirements.
 
+    With ``weights`` a row stands for so many.
     All built-in models are kept when groups are merged, so this is exact for them.
 
     >>> from sfumato.models.requirements import requirements
@@ -144,7 +151,7 @@ def require_feasible(needs: tuple[Requirement, ...], table: Microdata) -> Bound:
     ...
     sfumato.errors.Infeasible: l = 20 is out of reach on ...
     """
-    return feasible(Bound.of(needs, table))
+    return feasible(Bound.of(needs, table, weights))
 
 
 def feasible(bound: Bound) -> Bound:

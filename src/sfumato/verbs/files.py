@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 from sfumato.algorithms.base import Partitioner, Planner, Stages, describe, silent
 from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
+from sfumato.engines.choice import Engine, require_engine
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.rows import needs_streaming, open_rows
 from sfumato.errors import ParameterError
@@ -20,14 +21,12 @@ from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS, Release
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
-from sfumato.io.tables import Source, read
+from sfumato.io.tables import Source, read_whole
 from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import Form
 from sfumato.verbs.publishing import publish
 from sfumato.verbs.streaming import STREAMED, Wish, stream_release
-
-Engine: TypeAlias = Literal["auto", "memory", "stream"]
 
 
 @our_errors("publishing")
@@ -66,11 +65,7 @@ def publish_file(
     Manifest(anatomized, 1,000 rows in 250 groups, l-diversity, made by anatomize)
     """
     require_written(stated_seed(seed), experiment=experiment)
-    if engine not in get_args(Engine):
-        raise ParameterError(
-            f"engine must be one of {', '.join(get_args(Engine))}, not {engine!r}",
-            parameter="engine",
-        )
+    require_engine(engine)
     require_room(output, force)
     require_format(format)
     tell = progress or silent
@@ -88,7 +83,7 @@ def publish_file(
         wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
         return stream_release(rows, wish, output, Randomness(seed), force, tell)
     tell("reading", 0.0)
-    table = read(source, schema, query=query, missing=missing, names=names, header=header)
+    table = read_whole(source, schema, query=query, missing=missing, names=names, header=header)
     boxes: dict[str, Any] = {"labels": labels, "means": means}
     release: Release = publish(
         table,

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.base import Stages, describe, silent
-from sfumato.algorithms.join.methods import JoinMethod, JoinPartition
+from sfumato.algorithms.join.methods import JoinMethod, JoinPartition, merges
 from sfumato.core.arrays import Codes, Ints
 from sfumato.core.boxes import Boxes
 from sfumato.core.fingerprint import digest
@@ -23,6 +23,8 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
+from sfumato.engines.choice import Engine
+from sfumato.engines.memory import memory_or_half
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.forms.columns import Labels, require_labels, side_for
 from sfumato.forms.compact import number_lines
@@ -37,7 +39,7 @@ from sfumato.forms.joined.release import (
 )
 from sfumato.forms.manifest import Manifest, PublishedColumn
 from sfumato.forms.remembering import made_from
-from sfumato.io.tables import Source, read_table
+from sfumato.io.tables import Source, markers, read_table
 from sfumato.metrics import information_loss as loss
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.base import Model, parts
@@ -49,6 +51,7 @@ from sfumato.verbs.checks import (
     stated_promises,
     warn_of_exposed,
 )
+from sfumato.verbs.listing import Reading, is_streamed
 
 
 @our_errors("publishing")
@@ -64,6 +67,8 @@ def publish_join(
     missing: str | Collection[str] = (),
     header: bool | None = None,
     seed: Seed | None = None,
+    engine: Engine = "auto",
+    memory_limit: int | None = None,
     progress: Stages | None = None,
 ) -> JoinRelease:
     """Publish a table with the help of an external one, such as a list of voters.
@@ -75,6 +80,10 @@ def publish_join(
     release.json where the external table is from: by default a file's name and checksum.
     ``missing`` are texts that stand for a missing value in the external table, and ``header`` is
     about its first line, if it is a CSV file; see ``read``.
+
+    The list may be a file that does not fit into memory; its different combinations of values have
+    to. ``engine`` "auto" streams it when it seems too large, "stream" and "memory" insist;
+    ``memory_limit`` is in bytes, half of what the machine offers by default.
 
     External rows must be real people: with invented ones among them, whoever invented them can
     tell who is in the table.
@@ -95,8 +104,10 @@ def publish_join(
     k, others = _split(model)
     require_spelling(table)
     tell("reading", 0.0)
-    listed = read_table(external, missing=missing, header=header, trim=True, empty=True)
-    joined = join(table, listed, columns)
+    joined = _joined(
+        table, external, Reading(columns or {}, markers(missing), header),
+        method, engine, memory_limit, tell,
+    )  # fmt: skip
     _warn(joined.matching)
     randomness = Randomness(seed)
     needs = () if others is None else requirements(others, table.schema)
@@ -104,7 +115,7 @@ def publish_join(
     randomness.bind(
         (*purpose, describe(method.algorithm)),
         lambda: digest(table),
-        lambda: digest(joined.everyone),
+        lambda: digest(joined.everyone, joined.weights),
     )
     found = method.partition(
         joined,
@@ -122,21 +133,47 @@ def publish_join(
         )
     tell("building tables", 0.0)
     provenance = _provenance(external, source, joined, columns or {})
-    release = _build(joined, method, k, others, found, shown, provenance, randomness)
+    release = _build(found, method, k, others, shown, provenance, randomness)
     made_from(release, table)
     return release
 
 
+def _joined(
+    table: Microdata,
+    external: Source,
+    reading: Reading,
+    method: JoinMethod,
+    engine: Engine,
+    memory_limit: int | None,
+    tell: Stages,
+) -> Joined:
+    """The table and the list, in which people who are alike are one row if the method allows it."""
+    merge = merges(method.algorithm)
+    if engine == "stream" and not merge:
+        raise ParameterError(
+            "a list is streamed for algorithms that never tell equal people apart (TopDown, and "
+            "Mondrian without relaxed cuts and without a workload); use the in-memory engine",
+            parameter="engine",
+        )
+    if is_streamed(external, reading.names(table), engine if merge else "memory"):
+        return reading.stream(table, external, memory_or_half(memory_limit), tell)
+    listed = read_table(
+        external, missing=reading.missing, header=reading.header, trim=True, empty=True
+    )
+    joined = join(table, listed, reading.columns)
+    return joined.merged() if merge else joined
+
+
 def _build(
-    joined: Joined,
+    found: JoinPartition,
     method: JoinMethod,
     k: int,
     others: Model | None,
-    found: JoinPartition,
     labels: Labels,
     provenance: dict[str, Any],
     randomness: Randomness,
 ) -> JoinRelease:
+    joined, sizes = found.joined, found.partition.loads(found.joined.weights)
     rows, partition = found.partition.kept()
     everyone = joined.everyone.take(rows)
     boxes = Boxes(
@@ -147,16 +184,16 @@ def _build(
     )
     # numbers and order of groups are chance, both the JAT's and the SI's
     order = randomness.permutation(partition.n_groups)
-    shown = Partition(_places_in(order)[partition.groups], partition.sizes[order])
+    sizes = sizes[order]
     promise = (Requirement(KJoinAnonymity(k), None),)
-    require_kept(promise, {}, shown)
+    require_kept(promise, {}, Partition(_places_in(order)[partition.groups], sizes))
     stated = stated_promises(promise)
     apart = _apart(joined.microdata, found, k, others, randomness)
     sensitive = None if apart.sensitive is None else apart.sensitive[order]
     lines, columns = joined_tables(boxes.taken(order), sensitive, labels)
     # groups that look alike are one to everybody outside, and must not be told apart by the order
     numbers, first = number_lines(lines)
-    lines, alike = lines.take(pa.array(first)), Partition.of(numbers[shown.groups])
+    lines, sizes = lines.take(pa.array(first)), np.bincount(numbers, sizes).astype(np.int64)
     manifest = Manifest(
         kind=JoinRelease.kind,
         promise=(*stated, *apart.promise),
@@ -165,14 +202,15 @@ def _build(
             "algorithm": describe(method.algorithm),
             "trim": method.trim,
         },
-        rows=partition.n_rows,
-        groups=alike.n_groups,
-        metrics=generalized_figures(stated, columns, lines, alike.sizes),
+        rows=int(sizes.sum()),
+        groups=len(sizes),
+        metrics=generalized_figures(stated, columns, lines, sizes),
         external=provenance,
         seed=randomness.stated_seed,
     ).of_tables((*columns, *apart.columns), lines, *apart.sis.values())
     figures = _own_figures(joined, found, boxes)
-    return JoinRelease(lines, alike.published_groups(), apart.sis, manifest, figures)
+    groups = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    return JoinRelease(lines, groups, apart.sis, manifest, figures)
 
 
 class _Apart(NamedTuple):

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.core.fingerprint import digest
 from sfumato.errors import DataError, SchemaError
 from tests.support.joins import microdata_with_ids
 
@@ -46,6 +47,18 @@ def test_everyone_is_there_once_with_the_microdata_s_values() -> None:
     matching = joined.matching
     assert (matching.microdata, matching.external, matching.shared) == (3, 5, 2)
     assert (matching.skipped, matching.disagreements) == (1, {"age": 1})
+
+
+def test_people_outside_who_are_alike_are_one_row() -> None:
+    twice = external(id=[2, 3, 7, 8, 9], age=[40, 51, 60, 30, 60], sex=["m", "f", "f", "f", "f"])
+    joined = sf.join(table(), twice)
+    merged = joined.merged()
+    assert people(merged) == [(30, "f"), (40, "m"), (50, "f"), (60, "f"), (30, "f")]
+    assert merged.weights is not None
+    assert merged.weights.tolist() == [1, 1, 1, 2, 1]
+    assert repr(merged) == repr(joined) == "Joined(3 rows of the microdata, 3 others)"
+    assert merged.merged().weights.tolist() == merged.weights.tolist()  # type: ignore[union-attr]
+    assert digest(merged.everyone, merged.weights) == digest(joined.everyone)
 
 
 def test_nothing_but_quasi_identifiers_is_joined() -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
+from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read, read_table
+from sfumato.io.tables import read_table
 from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]

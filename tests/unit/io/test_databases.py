@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from sfumato.core.schema import Schema
+from sfumato.engines.reading import read
 from sfumato.errors import DataError, MissingExtra, ParameterError
 from sfumato.io.databases import _without_secrets, shown_source
-from sfumato.io.tables import read, read_table
+from sfumato.io.tables import read_table
 
 SETUP = '''
 CREATE TYPE mood AS ENUM ('calm', 'cross');

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.core.schema import Schema
+from sfumato.engines.reading import read
 from sfumato.errors import DataError, SchemaError
-from sfumato.io.tables import read, read_table
+from sfumato.io.tables import read_table
 
 TABLE = pa.table({"name": ["Ada", "Bo"], "age": [30, 41], "sick.of": ["flu", "gout"]})
 

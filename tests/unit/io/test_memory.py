@@ -12,8 +12,9 @@ import pytest
 
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Schema
+from sfumato.engines.reading import read
 from sfumato.errors import DataError, ParameterError
-from sfumato.io.tables import read, read_table
+from sfumato.io.tables import read_table
 
 TABLE = pa.table({"name": ["Ada", "Bo"], "age": [30, None], "sex": ["F", "M"]})
 ROWS = TABLE.to_pydict()

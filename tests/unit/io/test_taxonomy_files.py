@@ -13,9 +13,9 @@ from hypothesis import assume, given
 
 from sfumato.core.attribute import Kind, encode
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.engines.reading import read
 from sfumato.errors import SchemaError
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read
 from sfumato.io.taxonomy_files import read_taxonomies
 from tests.support.strategies import taxonomies
 

@@ -15,6 +15,10 @@ Refinement keeps every group inside a box of the first round, so a row of MT is 
 sensitive values as without the external table. A row of PD that lies in several boxes of the first
 round (clusters may overlap) goes to a random one of them.
 
+Neither step asks who has which values, only how many have them: rows of PD that are alike may be
+one row with a weight, if the algorithm never tells equal rows apart. A list of everybody then takes
+the memory of its different vectors.
+
 Direct without trimming looks at MT only to see which groups have a row of it. All else shows
 something of MT: the first round's boxes touch rows of MT at every face, and in a trimmed group that
 kept more than k rows, who is alone at a face is of MT. docs/joining.md says what somebody with the
@@ -26,13 +30,13 @@ boxes for every row of PD.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from sfumato.algorithms.base import Partitioner, Progress
-from sfumato.algorithms.join.point_location import boxes_around, fall
+from sfumato.algorithms.base import Partitioner, Progress, Weighing
+from sfumato.algorithms.join.point_location import boxes_around, deal, fall
 from sfumato.algorithms.join.trim import trimmed
 from sfumato.core._kernels import rows_by_group
 from sfumato.core.arrays import Codes, Counts, Flags
@@ -44,15 +48,18 @@ from sfumato.errors import Infeasible, ParameterError
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.requirements import Requirement
 
+_HOMES = "homes"  # the purpose of a key
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinPartition:
-    """Groups of the joined rows, the dropped ones left out.
+    """Groups of the rows of ``joined``, the dropped ones left out.
 
     ``inside`` says how many rows of the microdata each group holds, one at least. With a
     ``first`` round, ``sensitive`` is the group of that round which each group lies in.
     """
 
+    joined: Joined
     partition: Partition
     inside: Counts
     first: Partition | None = None
@@ -126,11 +133,11 @@ class Direct:
                 parameter="model",
             )
         wanted = (Requirement(KJoinAnonymity(k), None),)
-        found = _groups(self.algorithm, joined.everyone, wanted, randomness, progress)
+        found = _groups(
+            self.algorithm, joined.everyone, wanted, randomness, joined.weights, progress
+        )
         groups = _useful(found, joined.n_inside)
-        if self.trim:
-            groups = trimmed(joined.everyone, groups, joined.inside, k)
-        return _result(groups, joined.n_inside)
+        return _result(joined, _trimmed(joined, groups, k) if self.trim else groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,21 +180,17 @@ class Refinement:
             )
         first_needs = (Requirement(KAnonymity(k), None), *needs)
         first = Partition.of(_groups(self.algorithm, joined.microdata, first_needs, randomness))
-        outside = joined.everyone.quasi_codes()[joined.n_inside :]
-        around = boxes_around(joined.microdata, first)
-        home = np.concatenate([first.groups, fall(around, outside, randomness)])
-        groups = self._refined(joined.everyone, home, first.n_groups, k, randomness, progress)
+        joined, home = _at_home(joined, first, randomness)
+        groups = self._refined(joined, home, first.n_groups, k, randomness, progress)
         groups = _useful(groups, joined.n_inside)
-        if self.trim:
-            groups = trimmed(joined.everyone, groups, joined.inside, k)
-        found = _result(groups, joined.n_inside)
+        found = _result(joined, _trimmed(joined, groups, k) if self.trim else groups)
         sensitive = np.empty(found.partition.n_groups, np.int32)
         sensitive[found.partition.groups[: joined.n_inside]] = first.groups
-        return JoinPartition(found.partition, found.inside, first, sensitive)
+        return replace(found, first=first, sensitive=sensitive)
 
     def _refined(
         self,
-        everyone: Microdata,
+        joined: Joined,
         home: Codes,
         n_homes: int,
         k: int,
@@ -199,19 +202,38 @@ class Refinement:
         groups = np.full(len(home), LEFT_OUT, np.int32)
         inhabited = np.flatnonzero(home >= 0)
         order, starts = rows_by_group(home[inhabited], n_homes)
-        rows = inhabited[order]
+        rows, loads = inhabited[order], joined.loads
         n_groups = 0
         for number in range(n_homes):
             members = rows[starts[number] : starts[number + 1]]
-            if len(members) < 2 * k:
+            if loads[members].sum() < 2 * k:
                 groups[members] = n_groups
             else:
-                part = _groups(self.algorithm, everyone.take(members), wanted, randomness)
-                groups[members] = part + np.int32(n_groups)
+                weights = None if joined.weights is None else joined.weights[members]
+                part = joined.everyone.take(members)
+                found = _groups(self.algorithm, part, wanted, randomness, weights)
+                groups[members] = found + np.int32(n_groups)
             n_groups = int(groups[members].max()) + 1
             if progress is not None:
                 progress(starts[number + 1] / len(rows))
         return groups
+
+
+def _at_home(joined: Joined, first: Partition, randomness: Randomness) -> tuple[Joined, Codes]:
+    """Everyone in a box of the first round, or in none: people who are alike maybe in several."""
+    around = boxes_around(joined.microdata, first)
+    outside = joined.everyone.quasi_codes()[joined.n_inside :]
+    if joined.weights is None:
+        return joined, np.concatenate([first.groups, fall(around, outside, randomness)])
+    # whoever has these values, and however many they are, the chance is the same
+    words = randomness.key(_HOMES).line_words(outside)
+    dealt = deal(around, outside, joined.weights[joined.n_inside :], words)
+    return joined.with_outside(dealt.owner, dealt.times), np.append(first.groups, dealt.box)
+
+
+def merges(algorithm: Partitioner) -> bool:
+    """Whether an algorithm can do with people who are alike as one row, however many they are."""
+    return isinstance(algorithm, Weighing) and algorithm.equal_together
 
 
 def _require_boxes(algorithm: Partitioner) -> None:
@@ -227,10 +249,15 @@ def _groups(
     table: Microdata,
     needs: tuple[Requirement, ...],
     randomness: Randomness,
+    weights: Counts | None = None,
     progress: Progress | None = None,
 ) -> Codes:
     """Groups of an algorithm that draws boxes around them and leaves no row out."""
-    found = algorithm.partition(table, needs, randomness, progress)
+    if weights is None:
+        found = algorithm.partition(table, needs, randomness, progress)
+    else:
+        assert isinstance(algorithm, Weighing)
+        found = algorithm.partition(table, needs, randomness, progress, weights)
     if found.boxes is not None or found.n_left_out:
         raise ParameterError(
             f"{algorithm.name} recodes whole columns or leaves rows out; k-join-anonymity needs "
@@ -248,9 +275,13 @@ def _useful(groups: Codes, n_inside: int) -> Codes:
     return kept
 
 
-def _result(groups: Codes, n_inside: int) -> JoinPartition:
+def _trimmed(joined: Joined, groups: Codes, k: int) -> Codes:
+    return trimmed(joined.everyone, groups, joined.inside, joined.loads, k)
+
+
+def _result(joined: Joined, groups: Codes) -> JoinPartition:
     """Groups numbered without gaps, and how many rows of the microdata each has."""
-    inside = np.bincount(groups[:n_inside])
+    inside = np.bincount(groups[: joined.n_inside])
     numbers = (np.cumsum(inside > 0) - 1).astype(np.int32)
     packed: Codes = np.where(groups >= 0, numbers[groups], np.int32(LEFT_OUT))
-    return JoinPartition(Partition.of(packed), inside[inside > 0])
+    return JoinPartition(joined, Partition.of(packed), inside[inside > 0])

@@ -79,10 +79,30 @@ def boxes_around(table: Microdata, partition: Partition) -> Boxed:
     return Boxed(low, high, table.quasi_sizes(), is_set, starts, values.astype(np.int32))
 
 
+class Dealt(NamedTuple):
+    """So many (``times``) of the people at a point (its ``owner``) are in a ``box``."""
+
+    owner: Counts
+    box: Codes
+    times: Counts
+
+
 def fall(boxes: Boxed, points: Codes, randomness: Randomness) -> Codes:
     """A box that each point lies in, a random one of several, or -1."""
-    announce(_find_all)
-    return _find_all(boxes, _tree(boxes), points, randomness.words(len(points)))
+    words = randomness.words(len(points))
+    dealt = deal(boxes, points, np.ones(len(points), np.int64), words)
+    found = np.full(len(points), -1, np.int32)
+    found[dealt.owner] = dealt.box
+    return found
+
+
+def deal(boxes: Boxed, points: Codes, weights: Counts, words: Words) -> Dealt:
+    """Boxes for all people at each point: if it lies in several, a random one for each of them.
+
+    Those of a point stand together, in the order of the points.
+    """
+    announce(_deal_all)
+    return Dealt(*_deal_all(boxes, _tree(boxes), points, weights, words))
 
 
 def _tree(boxes: Boxed) -> Tree:
@@ -153,35 +173,72 @@ def _bound(boxes: Boxed, tree: Tree, node: Whole) -> Whole:
 
 
 @kernel
-def _find_all(boxes: Boxed, tree: Tree, points: Codes, words: Words) -> Codes:
-    """Of n boxes found so far, the n-th takes the place of the chosen one with a chance of 1/n."""
-    found = np.empty(points.shape[0], np.int32)
+def _deal_all(
+    boxes: Boxed, tree: Tree, points: Codes, weights: Counts, words: Words
+) -> tuple[Counts, Codes, Counts]:
+    """Of n boxes, the n-th takes the place of the chosen one with a chance of 1/n."""
+    owner = np.empty(points.shape[0], np.int64)
+    box = np.empty(points.shape[0], np.int32)
+    times = np.empty(points.shape[0], np.int64)
+    covering = np.empty(boxes.low.shape[0], np.int64)
+    counts = np.zeros(boxes.low.shape[0], np.int64)
     stack = np.zeros(_DEPTH, np.int64)
+    filled = 0
     for i in range(points.shape[0]):
-        chosen = np.int64(-1)
-        n = np.uint64(0)
-        word = words[i]
-        depth = 1
-        stack[0] = 0
-        while depth > 0:
-            depth -= 1
-            node = stack[depth]
-            if not _within(tree.low, tree.high, node, points, i):
-                continue
-            if tree.left[node] >= 0:
-                stack[depth] = tree.left[node]
-                stack[depth + 1] = tree.right[node]
-                depth += 2
-                continue
-            for at in range(tree.first[node], tree.last[node]):
-                b = tree.order[at]
-                if _within(boxes.low, boxes.high, b, points, i) and _in_sets(boxes, b, points, i):
-                    n += np.uint64(1)
-                    word = word * _MULTIPLIER + _INCREMENT
-                    if (word >> _SHIFT) % n == np.uint64(0):
-                        chosen = b
-        found[i] = chosen
-    return found
+        n = _find(boxes, tree, points, i, covering, stack)
+        if n == 1:
+            counts[0] = weights[i]
+        else:
+            _choose(n, weights[i], words[i], counts)
+        if filled + n > owner.size:
+            owner = np.append(owner, np.empty(owner.size + n, np.int64))
+            box = np.append(box, np.empty(box.size + n, np.int32))
+            times = np.append(times, np.empty(times.size + n, np.int64))
+        for at in range(n):
+            if counts[at] > 0:
+                owner[filled], box[filled], times[filled] = i, covering[at], counts[at]
+                filled += 1
+    return owner[:filled].copy(), box[:filled].copy(), times[:filled].copy()
+
+
+@inner
+def _choose(n: int, people: Whole, word: np.uint64, counts: Counts) -> None:
+    """How many people choose each of n boxes."""
+    for at in range(n):
+        counts[at] = 0
+    if n == 0:
+        return
+    for _ in range(people):
+        chosen = 0
+        for at in range(n):
+            word = word * _MULTIPLIER + _INCREMENT
+            if (word >> _SHIFT) % np.uint64(at + 1) == np.uint64(0):
+                chosen = at
+        counts[chosen] += 1
+
+
+@inner
+def _find(boxes: Boxed, tree: Tree, points: Codes, i: int, covering: Counts, stack: Counts) -> int:
+    """List the boxes that a point lies in, and say how many there are."""
+    n = 0
+    depth = 1
+    stack[0] = 0
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        if not _within(tree.low, tree.high, node, points, i):
+            continue
+        if tree.left[node] >= 0:
+            stack[depth] = tree.left[node]
+            stack[depth + 1] = tree.right[node]
+            depth += 2
+            continue
+        for at in range(tree.first[node], tree.last[node]):
+            b = tree.order[at]
+            if _within(boxes.low, boxes.high, b, points, i) and _in_sets(boxes, b, points, i):
+                covering[n] = b
+                n += 1
+    return n
 
 
 @inner

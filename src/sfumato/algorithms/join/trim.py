@@ -30,6 +30,16 @@ class Space(NamedTuple):
     is_set: Flags
 
 
+class People(NamedTuple):
+    """Lines of people, group after group: their codes, how many each line stands for, and whether
+    they are of the microdata.
+    """
+
+    codes: Codes
+    weights: Counts
+    inside: Flags
+
+
 class Workspace(NamedTuple):
     """Working space: rows by code, and the faces (lower, upper) that a row of the microdata holds
     up, which no dropping will ever change.
@@ -39,8 +49,10 @@ class Workspace(NamedTuple):
     held: Flags
 
 
-def trimmed(table: Microdata, groups: Codes, inside: Flags, k: int) -> Codes:
-    """The groups with fewer rows, never fewer than k; ``inside`` marks rows that must stay."""
+def trimmed(table: Microdata, groups: Codes, inside: Flags, weights: Counts, k: int) -> Codes:
+    """The groups with fewer people, never fewer than k; ``inside`` marks rows that must stay, and
+    ``weights`` tells how many people each stands for.
+    """
     announce(_trim_all)
     kept = np.flatnonzero(groups >= 0)
     order, starts = rows_by_group(groups[kept], int(groups.max()) + 1)
@@ -52,10 +64,10 @@ def trimmed(table: Microdata, groups: Codes, inside: Flags, k: int) -> Codes:
         sizes=sizes,
         is_set=np.array([not attribute.ordered for attribute in table.quasi]),
     )
-    codes = table.take(rows).quasi_codes()
+    people = People(table.take(rows).quasi_codes(), weights[rows], inside[rows])
     stays = np.ones(len(rows), np.bool_)
     workspace = Workspace(np.zeros(int(sizes.max()), np.int64), np.zeros((len(sizes), 2), np.bool_))
-    _trim_all(codes, inside[rows], starts, space, k, stays, workspace)
+    _trim_all(people, starts, space, k, stays, workspace)
     less = groups.copy()
     less[rows[~stays]] = LEFT_OUT
     return less
@@ -63,8 +75,7 @@ def trimmed(table: Microdata, groups: Codes, inside: Flags, k: int) -> Codes:
 
 @kernel
 def _trim_all(
-    codes: Codes,
-    inside: Flags,
+    people: People,
     starts: Counts,
     space: Space,
     k: int,
@@ -73,22 +84,21 @@ def _trim_all(
 ) -> None:
     for g in range(starts.size - 1):
         first, last = starts[g], starts[g + 1]
-        left = last - first
+        left = people.weights[first:last].sum()
         workspace.held[:] = False
         while left > k:
-            axis, code = _best_face(codes, inside, first, last, space, left - k, stays, workspace)
+            axis, code = _best_face(people, first, last, space, left - k, stays, workspace)
             if axis < 0:
                 break
             for i in range(first, last):
-                if stays[i] and codes[i, axis] == code:
+                if stays[i] and people.codes[i, axis] == code:
                     stays[i] = False
-                    left -= 1
+                    left -= people.weights[i]
 
 
 @inner
 def _best_face(
-    codes: Codes,
-    inside: Flags,
+    people: People,
     first: Whole,
     last: Whole,
     space: Space,
@@ -100,18 +110,16 @@ def _best_face(
     best_axis: Whole = np.int64(-1)
     best_code: Whole = np.int64(-1)
     best = 0.0
-    for j in range(codes.shape[1]):
+    for j in range(people.codes.shape[1]):
         if space.is_set[j]:
-            code, gain = _best_value(
-                codes, inside, first, last, j, space, spare, stays, workspace.counts
-            )
+            code, gain = _best_value(people, first, last, j, space, spare, stays, workspace.counts)
             if gain > best:
                 best, best_axis, best_code = gain, np.int64(j), code
             continue
         for upper in range(2):
             if workspace.held[j, upper]:
                 continue
-            code, gain = _face(codes, inside, first, last, j, upper, space, spare, stays)
+            code, gain = _face(people, first, last, j, upper, space, spare, stays)
             if gain < 0.0:
                 workspace.held[j, upper] = True
             elif gain > best:
@@ -121,8 +129,7 @@ def _best_face(
 
 @inner
 def _face(
-    codes: Codes,
-    inside: Flags,
+    people: People,
     first: Whole,
     last: Whole,
     j: int,
@@ -138,19 +145,19 @@ def _face(
     sign = -1 if upper == 1 else 1  # the largest code is the smallest of the negative ones
     outer = np.int64(2**40)
     following = np.int64(2**40)
-    rows = 0
+    rows = np.int64(0)
     fixed = False
     for i in range(first, last):
         if not stays[i]:
             continue
-        code = np.int64(sign * codes[i, j])
+        code = np.int64(sign * people.codes[i, j])
         if code < outer:
             following = outer
             outer = code
-            rows, fixed = 1, inside[i]
+            rows, fixed = people.weights[i], people.inside[i]
         elif code == outer:
-            rows += 1
-            fixed |= inside[i]
+            rows += people.weights[i]
+            fixed |= people.inside[i]
         elif code < following:
             following = code
     if fixed or following == 2**40:
@@ -164,8 +171,7 @@ def _face(
 
 @inner
 def _best_value(
-    codes: Codes,
-    inside: Flags,
+    people: People,
     first: Whole,
     last: Whole,
     j: int,
@@ -176,17 +182,17 @@ def _best_value(
 ) -> tuple[Whole, float]:
     """The value of a set that the fewest rows have, none of the microdata's among them."""
     for i in range(first, last):
-        counts[codes[i, j]] = 0
+        counts[people.codes[i, j]] = 0
     for i in range(first, last):
         if stays[i]:
             # a value of the microdata's rows cannot go
-            counts[codes[i, j]] += 2**40 if inside[i] else 1
+            counts[people.codes[i, j]] += 2**40 if people.inside[i] else people.weights[i]
     best: Whole = np.int64(-1)
     fewest = np.int64(spare) + 1
     for i in range(first, last):
-        if stays[i] and counts[codes[i, j]] < fewest:
-            fewest = counts[codes[i, j]]
-            best = np.int64(codes[i, j])
+        if stays[i] and counts[people.codes[i, j]] < fewest:
+            fewest = counts[people.codes[i, j]]
+            best = np.int64(people.codes[i, j])
     if best < 0:
         return best, 0.0
     return best, 1.0 / max(1, space.sizes[j] - 1) / fewest

@@ -114,15 +114,21 @@ class Mondrian:
             object.__setattr__(self, "weights", tuple(map(float, self.weights)))
         require_workload(self.workload, self.weights)
 
+    @property
+    def equal_together(self) -> bool:
+        """Strict cuts never part equal rows; what a workload asks for is counted by rows."""
+        return not self.relaxed and not self.workload
+
     def partition(
         self,
         table: Microdata,
         needs: tuple[Requirement, ...],
         randomness: Randomness,
         progress: Progress | None = None,
+        weights: Counts | None = None,
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        bound = coarsened(require_feasible(needs, table))
+        bound = coarsened(require_feasible(needs, table, weights))
         ties = randomness.key(_TIES) if self.relaxed else None
         order = _order(ties, np.arange(table.n_rows))
         return self.cut_points(bound, 0, order, progress).partition()
@@ -161,7 +167,7 @@ class Mondrian:
         offsets = rules.offsets if rules else {}
         table = bound.table
         if order is None:
-            points = Points.distinct(table, offsets)
+            points = Points.distinct(table, offsets, bound.weights)
         else:
             points = Points.every_row(table, offsets, order)
         axes = axes_of(table)
@@ -247,7 +253,7 @@ def _compiled(
     progress: Progress | None,
 ) -> Codes:
     """The group of every point, from the kernel, which moves them."""
-    n_points, n_rows = len(points.weights), len(points.point_of_row)
+    n_points, n_rows = len(points.weights), int(points.weights.sum())
     arrays = PointArrays(
         points.codes, points.weights, member, points.starts, points.values, points.counts
     )

@@ -10,8 +10,9 @@ values occur in each half, and such counts of parts of the table add up. So
       2. decide: the kernel's own choice of axis and cut, with a point for every value of an axis
     every leaf is a region, to be cut by the kernel from where the node stopped
 
-and by induction the groups are those of the whole table cut at once. A pass costs O(rows * axes),
-and there are about log2(rows / rows that fit) of them.
+Where an axis has too many values to be counted one by one, step 1 takes two passes (bins.py). By
+induction the groups are those of the whole table cut at once. A pass costs O(rows * axes), and
+there are about log2(rows / rows that fit) of them.
 """
 
 from __future__ import annotations
@@ -24,11 +25,19 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, Workspace, new_workspace
+from sfumato.algorithms.mondrian.bins import (
+    NO_BIN,
+    Bins,
+    binned,
+    every_value,
+    median_bins,
+    put_into_slots,
+)
 from sfumato.algorithms.mondrian.kernel import cut_axis
 from sfumato.algorithms.mondrian.ranking import find_median, rank_axes, rank_values
 from sfumato.algorithms.mondrian.ties import Tie, quota_words
-from sfumato.algorithms.mondrian.tree import Tree, locate, tie_words
-from sfumato.core.arrays import Codes, Counts, Flags, Whole
+from sfumato.algorithms.mondrian.tree import ORDERED, Tree, locate, tie_words
+from sfumato.core.arrays import Codes, Counts, Flags, Ints, Whole
 from sfumato.core.compiled import kernel
 from sfumato.core.keyed import Key
 from sfumato.engines.base import Engine
@@ -37,6 +46,7 @@ from sfumato.engines.room import Room
 from sfumato.errors import OutOfMemory
 
 _LEAF = -1
+_BEYOND = np.int32(2**31 - 1)
 
 
 class Sensitive(NamedTuple):
@@ -52,11 +62,26 @@ class Sensitive(NamedTuple):
     size: int
 
 
+_NOTHING = Sensitive(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32), 0)
+
+
 class NodeCounts(NamedTuple):
-    """Per node that was asked about, rows per code, and per code and sensitive value."""
+    """Per node that was asked about, rows per slot, and per slot and sensitive value; the first and
+    last codes along binned axes.
+    """
 
     rows: Counts
     values: Counts
+    ends: Codes
+
+
+class Seen(NamedTuple):
+    """The counts of one node, and the bin of each axis that was counted by values."""
+
+    rows: Counts
+    values: Counts
+    ends: Codes
+    medians: Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,16 +111,20 @@ class _Node:
     totals: Counts
     axis: int = _LEAF
     marks: Flags | None = None
+    upto: int = _LEAF
     children: tuple[int, int] = (_LEAF, _LEAF)
     tie: int = _LEAF
     word: int = 0
 
 
 class _Cut(NamedTuple):
-    """Which codes of an axis go left, what the halves are; ``quota`` rows of the code ``tie``."""
+    """Which codes of an axis go left: those that are marked, or all ``upto`` one; what the halves
+    are; ``quota`` rows of the code ``tie``.
+    """
 
     axis: int
-    marks: Flags
+    marks: Flags | None
+    upto: int
     halves: tuple[_Node, _Node]
     tie: int = _LEAF
     quota: int = 0
@@ -114,25 +143,18 @@ def plan_regions(
     """Cut until every region fits, or cannot be cut at all; ``ties`` where rows may be divided."""
     nodes = [_Node(n_rows, 0, whole)]
     large = [0] if n_rows > room.rows else []
-    each = 8 * int(axes.sizes.sum()) * (1 + sensitive.size)
-    if large and each > room.bytes:
-        raise OutOfMemory(
-            f"counting {int(axes.sizes.sum()):,} values of quasi-identifiers with "
-            f"{sensitive.size:,} sensitive ones takes {each:,} bytes at a time, where "
-            f"{room.bytes:,} are left for it; allow more memory, or round the values",
-            doing="publishing",
-        )
-    together = max(1, room.bytes // each)
+    bins = _bins(axes, sensitive, room) if large else every_value(axes)
+    together = max(1, room.bytes // _bytes(bins, sensitive))
     while large:
         asked, large = large[:together], large[together:]
-        counts = engine.reduce(count_nodes, add_counts, _tree(nodes), asked, axes, sensitive, ties)
+        counts = _counts(engine, _tree(nodes), asked, bins, sensitive, ties)
         cuts: dict[int, _Cut] = {}
-        for place, number in enumerate(asked):
+        for number, seen in zip(asked, counts, strict=True):
             node = nodes[number]
             if ties is None:
-                cut = decide(counts, place, axes, cut_rules, node.load, node.turn, node.totals)
+                cut = decide(seen, axes, bins, cut_rules, node.load, node.turn, node.totals)
             else:
-                cut = decide_evenly(counts, place, axes, cut_rules, node.load, node.turn)
+                cut = decide_evenly(seen, axes, bins, cut_rules, node.load, node.turn)
             if cut is not None:
                 cuts[number] = cut
         words: dict[int, int] = {}
@@ -141,7 +163,7 @@ def plan_regions(
             words = dict(zip(cuts, quota_words(engine, _tree(nodes), tied, ties), strict=True))
         for number, cut in cuts.items():
             node = nodes[number]
-            node.axis, node.marks, node.tie = cut.axis, cut.marks, cut.tie
+            node.axis, node.marks, node.upto, node.tie = cut.axis, cut.marks, cut.upto, cut.tie
             node.word = words.get(number, 0)
             node.children = len(nodes), len(nodes) + 1
             nodes += cut.halves
@@ -149,11 +171,53 @@ def plan_regions(
     return _leaves(nodes, ties)
 
 
+def _bins(axes: Axes, sensitive: Sensitive, room: Room) -> Bins:
+    """A slot for every value if there is room for them, or bins."""
+    whole = every_value(axes)
+    if _bytes(whole, sensitive) <= room.bytes:
+        return whole
+    fewer = binned(axes)
+    if (taken := _bytes(fewer, sensitive)) > room.bytes:
+        raise _too_many(fewer, sensitive, taken, room.bytes)
+    return fewer
+
+
+def _bytes(bins: Bins, sensitive: Sensitive) -> int:
+    return 8 * bins.n_slots * (1 + sensitive.size)
+
+
+def _too_many(bins: Bins, sensitive: Sensitive, taken: int, left: int) -> OutOfMemory:
+    return OutOfMemory(
+        f"counting {bins.n_slots:,} values of quasi-identifiers with {sensitive.size:,} sensitive "
+        f"ones takes {taken:,} bytes at a time, where {left:,} are left for it; allow more memory, "
+        "or round the values",
+        doing="publishing",
+    )
+
+
+def _counts(
+    engine: Engine,
+    tree: Tree,
+    asked: Sequence[int],
+    bins: Bins,
+    sensitive: Sensitive,
+    ties: Key | None,
+) -> list[Seen]:
+    """What is counted of each node that is asked about."""
+    medians = np.full((len(asked), len(bins.width)), NO_BIN, np.int64)
+    if bins.binned.any():
+        found = engine.reduce(count_nodes, add_counts, tree, asked, bins, medians, _NOTHING, ties)
+        medians = np.stack([median_bins(rows, bins) for rows in found.rows])
+    counts = engine.reduce(count_nodes, add_counts, tree, asked, bins, medians, sensitive, ties)
+    return [Seen(*one) for one in zip(*counts, medians, strict=True)]
+
+
 def count_nodes(
     part: pa.Table,
     tree: Tree,
     asked: Sequence[int],
-    axes: Axes,
+    bins: Bins,
+    medians: Counts,
     sensitive: Sensitive,
     ties: Key | None,
 ) -> NodeCounts:
@@ -164,24 +228,59 @@ def count_nodes(
     places = sensitive_codes(part)[:, sensitive.columns]
     for j, start in enumerate(sensitive.starts):
         places[:, j] = sensitive.places[start:][places[:, j]]
-    rows = np.zeros((len(asked), int(axes.sizes.sum())), np.int64)
+    rows = np.zeros((len(asked), bins.n_slots), np.int64)
     values = np.zeros((*rows.shape, sensitive.size), np.int64)
-    node = locate(codes, tie_words(part, ties), tree)
-    count_codes(codes, place[node], axes.offsets, places, rows, values)
-    return NodeCounts(rows, values)
+    ends = np.empty((*medians.shape, 2), np.int32)
+    ends[..., 0], ends[..., 1] = _BEYOND, -1
+    asked_of = place[locate(codes, tie_words(part, ties), tree)]
+    if bins.binned.any():
+        put_into_slots(codes, asked_of, bins.width, bins.n_bins, medians, ends)
+    count_codes(codes, asked_of, bins.offsets[:-1], places, rows, values)
+    return NodeCounts(rows, values, ends)
 
 
 def add_counts(one: NodeCounts, other: NodeCounts) -> NodeCounts:
     """The counts of two parts together."""
     one.rows[...] += other.rows
     one.values[...] += other.values
+    np.minimum(one.ends[..., 0], other.ends[..., 0], out=one.ends[..., 0])
+    np.maximum(one.ends[..., 1], other.ends[..., 1], out=one.ends[..., 1])
     return one
 
 
+class _Values(NamedTuple):
+    """The slots of an axis in which a node has rows, ascending, as points of a frequency set.
+
+    Along the axis a point has its place among them; ``last`` is the last code that it stands for.
+    """
+
+    last: Counts
+    arrays: PointArrays
+
+    @classmethod
+    def of(cls, seen: Seen, bins: Bins, axis: int) -> _Values:
+        slots = bins.slots(axis)
+        rows, values = seen.rows[slots], seen.values[slots]
+        last = bins.last_codes(axis, int(seen.medians[axis]))
+        present = np.flatnonzero(rows)
+        present = present[np.argsort(last[present])]
+        arrays = _frequency_set(axis, len(bins.width), rows[present], values[present])
+        return cls(last[present], arrays)
+
+    def cut(self, axis: int, left: Ints, axes: Axes) -> tuple[Flags | None, int]:
+        """Which codes go left, if these points do: marks of a set, or the last one."""
+        codes = self.last[left]
+        if not axes.is_set[axis]:
+            return None, int(codes.max(initial=_LEAF))
+        marks = np.zeros(int(axes.sizes[axis]), np.bool_)
+        marks[codes] = True
+        return marks, _LEAF
+
+
 def decide(
-    counts: NodeCounts,
-    place: int,
+    seen: Seen,
     axes: Axes,
+    bins: Bins,
     cut_rules: CutRules,
     load: int,
     turn: int,
@@ -192,50 +291,65 @@ def decide(
     """
     if load < 2 * cut_rules.least:
         return None
-    rows = counts.rows[place]
-    present = [
-        np.flatnonzero(rows[o : o + n]) for o, n in zip(axes.offsets, axes.sizes, strict=True)
-    ]
-    workspace = new_workspace(max(map(len, present)), axes.sizes, len(totals))
-    for axis in order_axes(_padded(present), axes, cut_rules, turn, workspace):
-        codes = present[axis]
-        arrays = _frequency_set(
-            codes,
-            axis,
-            len(present),
-            rows[axes.offsets[axis] :],
-            counts.values[place, axes.offsets[axis] :],
+    for axis in _order(seen, axes, bins, cut_rules, turn):
+        values = _Values.of(seen, bins, axis)
+        workspace = _workspace(values, axis, len(axes.sizes), len(totals))
+        known = bins.all_known(axis, seen.ends[axis], int(seen.medians[axis]))
+        rules = cut_rules._replace(all_cuts=cut_rules.all_cuts and known)
+        middle, left = try_axis(
+            values.arrays, axes.is_set[axis], axis, rules, load, totals, workspace
         )
-        middle, left = try_axis(arrays, axes.is_set[axis], axis, cut_rules, load, totals, workspace)
         if middle >= 0:
-            marks = np.zeros(int(axes.sizes[axis]), np.bool_)
-            marks[arrays.codes[:middle, axis]] = True
-            turn = (int(axis) + 1) % len(axes.sizes)
+            marks, upto = values.cut(axis, values.arrays.codes[:middle, axis], axes)
+            turn = (axis + 1) % len(axes.sizes)
             sides = (left, workspace.left.copy()), (load - left, workspace.right.copy())
             first, second = (_Node(int(size), turn, histogram) for size, histogram in sides)
-            return _Cut(int(axis), marks, (first, second))
+            return _Cut(axis, marks, upto, (first, second))
+        if cut_rules.sensitive and rules.all_cuts != cut_rules.all_cuts:
+            raise OutOfMemory(
+                f"no cut at the median of {int(axes.sizes[axis]):,} values is safe, and to look at "
+                f"all others takes {8 * int(axes.sizes[axis]) * (1 + len(totals)):,} bytes for "
+                'counts; allow eight times as much memory, use cuts="median", or round the values',
+                doing="publishing",
+            )
     return None
 
 
 def decide_evenly(
-    counts: NodeCounts, place: int, axes: Axes, cut_rules: CutRules, load: int, turn: int
+    seen: Seen, axes: Axes, bins: Bins, cut_rules: CutRules, load: int, turn: int
 ) -> _Cut | None:
     """The cut of a region whose rows may be divided at will, under rules about sizes alone."""
     if load < 2 * cut_rules.least:
         return None
-    rows = counts.rows[place]
-    ends = zip(axes.offsets, axes.offsets + axes.sizes, strict=True)
-    present = [np.flatnonzero(rows[first:last]) for first, last in ends]
-    workspace = new_workspace(max(map(len, present)), axes.sizes, 0)
-    axis = int(order_axes(_padded(present), axes, cut_rules, turn, workspace)[0])
-    nothing = np.zeros((len(rows), 0), np.int64)
-    arrays = _frequency_set(present[axis], axis, len(present), rows[axes.offsets[axis] :], nothing)
-    median, below = median_of(arrays, axes.is_set[axis], axis, load, workspace)
-    marks = np.zeros(int(axes.sizes[axis]), np.bool_)
-    marks[workspace.present[:median]] = True
+    axis = _order(seen, axes, bins, cut_rules, turn)[0]
+    values = _Values.of(seen, bins, axis)
+    workspace = _workspace(values, axis, len(axes.sizes), 0)
+    median, below = median_of(values.arrays, axes.is_set[axis], axis, load, workspace)
+    marks, upto = values.cut(axis, workspace.present[:median], axes)
     turn, left = (axis + 1) % len(axes.sizes), (load + 1) // 2
     halves = _Node(left, turn, workspace.left), _Node(load - left, turn, workspace.left)
-    return _Cut(axis, marks, halves, int(workspace.present[median]), left - int(below))
+    tie = int(values.last[workspace.present[median]])
+    return _Cut(axis, marks, upto, halves, tie, left - int(below))
+
+
+def _order(seen: Seen, axes: Axes, bins: Bins, cut_rules: CutRules, turn: int) -> list[int]:
+    """The axes worth cutting, in the order to try them."""
+    present = [
+        seen.ends[axis] if bins.width[axis] > 1 else np.flatnonzero(seen.rows[bins.slots(axis)])
+        for axis in range(len(bins.width))
+    ]
+    # of ordered axes nothing but the ends counts, of sets every value
+    stamped = np.where(axes.is_set, axes.sizes, 1)
+    workspace = new_workspace(max(map(len, present)), stamped, 0)
+    found: list[int] = order_axes(_padded(present), axes, cut_rules, turn, workspace).tolist()
+    return found
+
+
+def _workspace(values: _Values, axis: int, d: int, n_values: int) -> Workspace:
+    n = len(values.last)
+    workspace = new_workspace(n, np.full(d, n), n_values)
+    workspace.bounds[axis] = 0, n - 1
+    return workspace
 
 
 @kernel
@@ -312,18 +426,19 @@ def _padded(present: Sequence[Counts]) -> Codes:
     )
 
 
-def _frequency_set(present: Counts, axis: int, d: int, rows: Counts, values: Counts) -> PointArrays:
+def _frequency_set(axis: int, d: int, rows: Counts, values: Counts) -> PointArrays:
     """One point for every value along an axis."""
-    codes = np.zeros((len(present), d), np.int32)
-    codes[:, axis] = present
-    owner, found = np.nonzero(values[present])
+    n = len(rows)
+    codes = np.zeros((n, d), np.int32)
+    codes[:, axis] = np.arange(n)
+    owner, found = np.nonzero(values)
     return PointArrays(
         codes,
-        rows[present],
-        np.arange(len(present), dtype=np.int32),
-        np.searchsorted(owner, np.arange(len(present) + 1)).astype(np.int64),
+        rows,
+        np.arange(n, dtype=np.int32),
+        np.searchsorted(owner, np.arange(n + 1)).astype(np.int64),
         found.astype(np.int32),
-        values[present][owner, found],
+        values[owner, found],
     )
 
 
@@ -332,9 +447,10 @@ def _tree(nodes: Sequence[_Node]) -> Tree:
     lengths = np.array([len(one) for one in marks], np.int64)
     return Tree(
         axis=np.array([node.axis for node in nodes], np.int32),
-        starts=np.cumsum(lengths) - lengths,
+        starts=np.where(lengths > 0, np.cumsum(lengths) - lengths, ORDERED),
         children=np.array([node.children for node in nodes], np.int32),
         marks=np.concatenate(marks),
+        upto=np.array([node.upto for node in nodes], np.int32),
         tie=np.array([node.tie for node in nodes], np.int32),
         words=np.array([node.word for node in nodes], np.uint64),
     )

@@ -12,18 +12,23 @@ from sfumato.core.compiled import kernel
 from sfumato.core.keyed import Key
 from sfumato.engines.coded import row_numbers
 
+ORDERED = -1
+
 
 class Tree(NamedTuple):
-    """Cuts: rows whose code along ``axis`` is marked go to the first child, others to the second.
+    """Cuts: rows whose code along ``axis`` is at most ``upto`` go to the first child, others to the
+    second.
 
-    The marks of a node start at ``starts`` in ``marks``, one for each code of its axis. Rows with
-    the code ``tie`` are divided: those whose word is at most ``words`` go to the first child.
+    If the axis is unordered, those go there whose code is marked: the marks of a node start at
+    ``starts`` in ``marks``, one for each code; ORDERED: there are none. Rows with the code ``tie``
+    are divided: those whose word is at most ``words`` go to the first child.
     """
 
     axis: Codes
     starts: Counts
     children: Codes
     marks: Flags
+    upto: Codes
     tie: Codes
     words: Words
 
@@ -41,7 +46,10 @@ def locate(codes: Codes, words: Words, tree: Tree) -> Codes:
         node = np.int32(0)
         while tree.axis[node] >= 0:
             code = codes[i, tree.axis[node]]
-            goes_left = tree.marks[tree.starts[node] + code]
+            if tree.starts[node] == ORDERED:
+                goes_left = code <= tree.upto[node]
+            else:
+                goes_left = tree.marks[tree.starts[node] + code]
             if code == tree.tie[node]:
                 goes_left = words[i] <= tree.words[node]
             node = tree.children[node, 0 if goes_left else 1]

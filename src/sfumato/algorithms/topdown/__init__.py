@@ -95,15 +95,21 @@ class TopDown:
         if self.rounds < 1:
             raise ParameterError(f"rounds must be 1 or more, not {self.rounds}", parameter="rounds")
 
+    @property
+    def equal_together(self) -> bool:
+        """Clusters are of points."""
+        return True
+
     def partition(
         self,
         table: Microdata,
         needs: tuple[Requirement, ...],
         randomness: Randomness,
         progress: Progress | None = None,
+        weights: Counts | None = None,
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
-        bound = coarsened(require_feasible(needs, table))
+        bound = coarsened(require_feasible(needs, table, weights))
         return self._divide(bound, _key(randomness, 0), progress)
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
@@ -120,7 +126,7 @@ class TopDown:
 
     def _divide(self, bound: Bound, key: Key, progress: Progress | None = None) -> Partition:
         rules = compile_rules(bound)
-        points = Points.distinct(bound.table, rules.offsets if rules else {})
+        points = Points.distinct(bound.table, rules.offsets if rules else {}, bound.weights)
         order = np.argsort(key.words(np.arange(len(points.weights)))).astype(np.int32)
         arrays, sets = cloud_of(bound.table, points, order), sets_of(bound.table)
         index = split_cloud(arrays, sets, rules.least if rules else 1, self.rounds, progress)

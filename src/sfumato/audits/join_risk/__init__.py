@@ -34,22 +34,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sfumato.audits.breach.known_values import require_alike
 from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons
 from sfumato.audits.evidence import evidence_of
 from sfumato.audits.join_risk.edges import Boxes, exposed
+from sfumato.audits.join_risk.listed import ListReading
 from sfumato.audits.join_risk.results import JoinRisk
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.microdata import Microdata
-from sfumato.core.schema import Role
-from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.engines.choice import Engine
+from sfumato.errors import DataError, ParameterError
 from sfumato.forms.compact import number_lines
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.joined.stock import Stock
 from sfumato.forms.registry import Release, form_of
-from sfumato.io.tables import Source, read_table
+from sfumato.io.tables import Source, markers
 from sfumato.models.anonymity import KJoinAnonymity
 
 __all__ = ["JoinRisk", "edge_attack", "join_risk"]
@@ -63,6 +63,8 @@ def join_risk(
     columns: Mapping[str, str] | None = None,
     missing: str | Collection[str] = (),
     header: bool | None = None,
+    engine: Engine = "auto",
+    memory_limit: int | None = None,
 ) -> JoinRisk:
     """How surely people of the table can be picked, or told to be in it, from a join release.
 
@@ -70,7 +72,7 @@ def join_risk(
     ``columns`` gives the names it has for them where they differ (by default those that
     release.json states of the publisher's list); others, such as the id's, are of no use here.
     ``missing`` are texts that stand for a missing value in it, and ``header`` is about its first
-    line; see ``read``.
+    line; see ``read``. ``engine`` and ``memory_limit`` are those of ``publish_join``.
 
     >>> import pyarrow.csv as csv
     >>> voters = csv.read_csv("patients.csv")
@@ -98,8 +100,9 @@ def join_risk(
     )
     if external is None:
         return risk
-    listed = _listed(known, external, columns, missing, header)
-    vectors, _, counts = listed.distinct()
+    reading = ListReading(columns or {}, markers(missing), header, engine, memory_limit)
+    listed = reading.listed(known.boxes.table, external)
+    vectors, _, counts = listed
     people = np.zeros(len(lines), np.int64)
     for part in cells_of(known.boxes.table, vectors.names).match(vectors):
         np.add.at(people, part.cells, counts[part.vectors])
@@ -119,11 +122,14 @@ def edge_attack(
     *,
     missing: str | Collection[str] = (),
     header: bool | None = None,
+    engine: Engine = "auto",
+    memory_limit: int | None = None,
 ) -> Counts:
     """Rows of a public list about people who are in the microdata for certain.
 
     Only published tables are read. The list must name everybody who may be in the microdata or
-    among the publisher's external rows; then no claim is wrong.
+    among the publisher's external rows; then no claim is wrong. ``engine`` and ``memory_limit`` are
+    those of ``publish_join``.
 
     >>> import pyarrow.csv as csv
     >>> voters = csv.read_csv("patients.csv")
@@ -135,7 +141,8 @@ def edge_attack(
     True
     """
     known = _Known.of(release)
-    return exposed(known.boxes, _listed(known, external, columns, missing, header))
+    reading = ListReading(columns or {}, markers(missing), header, engine, memory_limit)
+    return exposed(known.boxes, reading.listed(known.boxes.table, external))
 
 
 class _Known(NamedTuple):
@@ -197,37 +204,6 @@ def _sums(known: _Known, persons: Persons, amounts: Floats) -> Floats:
     for part in cells_of(known.boxes.table, persons.names).match(vectors):
         np.add.at(sums, part.vectors, amounts[part.cells])
     return sums[numbers]
-
-
-def _listed(
-    known: _Known,
-    external: Source,
-    columns: Mapping[str, str] | None,
-    missing: str | Collection[str],
-    header: bool | None,
-) -> Persons:
-    manifest = known.boxes.table.manifest
-    names = [column.name for column in manifest.of_role(Role.QUASI)]
-    theirs = read_table(external, missing=missing, header=header, trim=True)
-    stated = dict((manifest.external or {}).get("columns", {}))
-    called = {
-        # the publisher's own list may be given, which release.json knows the names of
-        name: (columns or {}).get(
-            name, name if name in theirs.column_names else stated.get(name, name)
-        )
-        for name in names
-    }
-    for name, other in called.items():
-        if theirs.column_names.count(other) != 1:
-            raise SchemaError(
-                f"the external list must have one column {other!r}; it has "
-                f"{', '.join(theirs.column_names)}",
-                column=name,
-            )
-    picked = [theirs.column(other) for other in called.values()]
-    listed = Persons.listed(known.boxes.table, pa.table(picked, names=names), names)
-    require_alike(known.boxes.table, listed, names)
-    return listed
 
 
 def _require_same(known: _Known, table: Microdata) -> None:

@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 
 from sfumato.audits.breach.matching import Matches, cells_of
 from sfumato.audits.breach.persons import Persons, has_declared, shared_domain
+from sfumato.audits.join_risk.listed import Listed
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.attribute import as_floats
 from sfumato.core.boxes import Ranges, ValueSets
@@ -74,9 +75,9 @@ class _Held(NamedTuple):
     vector: Counts
 
 
-def exposed(boxes: Boxes, listed: Persons) -> Counts:
+def exposed(boxes: Boxes, listed: Listed) -> Counts:
     """The rows of a list that are surely in the microdata, ascending."""
-    vectors, numbers, counts = listed.distinct()
+    vectors, first, counts = listed
     manifest = boxes.table.manifest
     axes = [
         axis
@@ -91,8 +92,8 @@ def exposed(boxes: Boxes, listed: Persons) -> Counts:
     ]
     if not held:
         return np.zeros(0, np.int64)
-    alone = _alone(held, counts)
-    rows: Counts = np.flatnonzero(np.isin(numbers, alone))
+    # nobody else has the values of somebody who is alone
+    rows: Counts = np.sort(first[_alone(held, counts)])
     return rows
 
 

@@ -51,7 +51,7 @@ def test_a_model_of_ones_own_is_kept_too() -> None:
             return (groups.largest * 3 <= groups.sizes) & (groups.sizes >= 12)
 
     table = people(300)
-    needs = requirements(NoNines() & sf.LDiversity(3), table.schema)  # type: ignore[operator]
+    needs = requirements(NoNines() & sf.LDiversity(3), table.schema)
     partition = sf.Anatomize(size=3).partition(table, needs, sf.Randomness(1))
     assert partition.sizes.min() >= 12
 
@@ -75,7 +75,7 @@ def test_groups_lie_inside_mondrians_leaves() -> None:
     needs = requirements(sf.LDiversity(3), table.schema)
     leaves = sf.Mondrian().partition(table, needs, sf.Randomness(1))
     groups = sf.Frontier().partition(table, needs, sf.Randomness(1))
-    of_group = {}
+    of_group: dict[int, int] = {}
     for leaf, group in zip(leaves.groups.tolist(), groups.groups.tolist(), strict=True):
         assert of_group.setdefault(group, leaf) == leaf
     assert groups.n_groups > 2 * leaves.n_groups

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.algorithms.join.methods import JoinPartition
-from sfumato.algorithms.join.point_location import boxes_around, fall
+from sfumato.algorithms.join.methods import JoinPartition, merges
+from sfumato.algorithms.join.point_location import boxes_around, deal, fall
 from sfumato.algorithms.join.trim import trimmed
 from sfumato.core.boxes import Boxes
 from sfumato.core.joined import Joined
@@ -56,6 +56,21 @@ def test_a_point_falls_into_a_box_that_covers_it(joined: Joined, n_groups: int) 
         assert found[i] in (covering or [-1])
 
 
+def test_people_at_one_point_are_dealt_to_all_boxes_around_it() -> None:
+    table = sf.Microdata.from_arrow(pa.table({"x": [0, 9, 5, 20] * 2}), sf.Schema(quasi=["x"]))
+    # boxes [0, 9], [5, 20], [0, 9] and [5, 20]; codes are ranks: 0, 5, 9, 20
+    partition = Partition.of(np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32))
+    points = np.array([[0], [1], [3]], np.int32)
+    weights = np.array([20_000, 40_000, 1])
+    dealt = deal(boxes_around(table, partition), points, weights, Randomness(1).words(3))
+    assert np.array_equal(np.bincount(dealt.owner, dealt.times), weights)
+    found = np.zeros((3, 4), np.int64)
+    found[dealt.owner, dealt.box] = dealt.times
+    assert np.array_equal(found > 0, [[1, 0, 1, 0], [1, 1, 1, 1], found[2] > 0])
+    assert found[2].sum() == found[2, [1, 3]].sum() == 1
+    assert np.all(np.abs(found[:2][found[:2] > 0] - 10_000) < 500)  # five standard deviations
+
+
 def test_of_several_boxes_each_is_as_likely() -> None:
     table = sf.Microdata.from_arrow(pa.table({"x": [0, 9] * 5}), sf.Schema(quasi=["x"]))
     partition = Partition.of(np.repeat(np.arange(5, dtype=np.int32), 2))  # all boxes are [0, 9]
@@ -94,12 +109,36 @@ def test_every_group_is_k_join_anonymous(
         with pytest.raises(Infeasible):
             found_by(method, algorithm, joined, k, trim)
         return
-    found = found_by(method, algorithm, joined, k, trim)
+    found = found_by(method, algorithm, joined.merged() if merges(algorithm) else joined, k, trim)
     inside = found.partition.groups[: joined.n_inside]
     assert (inside >= 0).all()
-    assert (found.partition.sizes >= k).all()
+    assert (found.partition.loads(found.joined.weights) >= k).all()
     assert np.array_equal(found.inside, np.bincount(inside, minlength=found.partition.n_groups))
     assert (found.inside >= 1).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "algorithm"),
+    [(sf.Direct, sf.Mondrian()), (sf.Direct, sf.TopDown()), (sf.Refinement, sf.Mondrian())],
+    ids=repr,
+)
+@given(joined=joined_tables(), k=st.integers(2, 6), trim=st.booleans())
+def test_people_who_are_alike_may_be_one_row(
+    method: Method, algorithm: Any, joined: Joined, k: int, trim: bool
+) -> None:
+    """Groups are those of the rows; clusters overlap, and then chance deals them otherwise."""
+    if joined.n_inside < k:
+        return
+    rows = found_by(method, algorithm, joined, k, trim)
+    few = found_by(method, algorithm, joined.merged(), k, trim)
+    people = few.joined.everyone.quasi_codes()
+    times = np.where(few.partition.groups >= 0, few.joined.loads, 0)
+    alike = np.repeat(np.column_stack([few.partition.groups, people]), times, axis=0)
+    kept = rows.partition.groups >= 0
+    all_rows = np.column_stack([rows.partition.groups, joined.everyone.quasi_codes()])[kept]
+    assert np.array_equal(few.inside, rows.inside)
+    assert sorted(map(tuple, alike.tolist())) == sorted(map(tuple, all_rows.tolist()))
 
 
 @pytest.mark.slow
@@ -111,7 +150,10 @@ def test_refinement_stays_inside_the_first_round(
     """Section 3.2, property 1: the box of every group lies in the box of its sensitive group."""
     if joined.n_inside < k:
         return
+    if merges(algorithm):
+        joined = joined.merged()
     found = found_by(sf.Refinement, algorithm, joined, k, trim)
+    joined = found.joined
     assert found.first is not None
     assert found.sensitive is not None
     first = boxes(joined.microdata, found.first)
@@ -159,7 +201,7 @@ def test_trimming_is_close_to_the_smallest_box(seed: int, n: int, k: int) -> Non
     inside = np.zeros(n, np.bool_)
     inside[random.integers(n)] = True
     table = sf.Microdata.from_arrow(pa.table({"x": values}), sf.Schema(quasi=["x"]))
-    less = trimmed(table, np.zeros(n, np.int32), inside, min(k, n))
+    less = trimmed(table, np.zeros(n, np.int32), inside, np.ones(n, np.int64), min(k, n))
     kept = values[less != LEFT_OUT]
     possible = [
         high - low

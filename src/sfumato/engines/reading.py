@@ -1,0 +1,119 @@
+"""read: a table in memory, also from a file that would not fit there as it is.
+
+Such a file is read twice, part by part: once for the values of every column, once for their codes.
+Memory then holds the codes, one to four bytes for each value, and never the texts and numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.core.attribute import narrowest
+from sfumato.core.foreign import our_errors
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Schema
+from sfumato.engines.choice import Engine, require_engine
+from sfumato.engines.coded import codes_of
+from sfumato.engines.domains import Counted, count_values, open_engine
+from sfumato.engines.memory import memory_or_half
+from sfumato.engines.rows import Rows, needs_streaming, open_rows
+from sfumato.engines.stream import Scratch
+from sfumato.errors import OutOfMemory, ParameterError
+from sfumato.io.csv_headers import FirstLine
+from sfumato.io.tables import Source, markers, read_whole
+
+
+@our_errors("reading a table")
+def read(
+    source: Source,
+    schema: Schema,
+    *,
+    query: str | None = None,
+    missing: str | Collection[str] = (),
+    names: Sequence[str] | None = None,
+    header: bool | None = None,
+    id: str | None = None,
+    engine: Engine = "auto",
+    memory_limit: int | None = None,
+) -> Microdata:
+    """Read and encode the columns that the schema names.
+
+    ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
+    in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
+
+    A CSV file starts with the names of its columns. A first line that looks like a row is refused:
+    ``header=True`` says that it is the header all the same, ``names`` are the columns of a file
+    that has none; both together replace the names.
+
+    Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
+    are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
+    is kept beside the table when it is named, to be joined on by ``publish_join``.
+
+    A file that seems too large is read part by part (``engine`` "stream" and "memory" insist), and
+    its codes have to fit into ``memory_limit`` bytes, half of what the machine offers by default.
+
+    >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
+    Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
+    """
+    require_engine(engine)
+    parts = _in_parts(source, schema, query, id)
+    if engine == "stream" and not parts:
+        raise ParameterError(
+            "streaming is for files, without a query, an id and bins; use the in-memory engine",
+            parameter="engine",
+        )
+    if engine == "stream" or (engine == "auto" and parts and needs_streaming(source, schema)):
+        rows = open_rows(source, schema, markers(missing), FirstLine.said(names, header))
+        return read_coded(rows, memory_or_half(memory_limit))
+    return read_whole(
+        source, schema, query=query, missing=missing, names=names, header=header, id=id
+    )
+
+
+def read_coded(rows: Rows, memory: int) -> Microdata:
+    """The table of rows that are read part by part, if its codes fit into so much memory."""
+    engine = open_engine(rows, Scratch(Path()), lambda: None)  # nothing is spilled
+    counted = count_values(engine, rows)
+    kinds = {name: narrowest(one.size) for name, one in counted.attributes.items()}
+    taken = counted.n_rows * sum(np.dtype(kind).itemsize for kind in kinds.values())
+    _require_memory(counted, taken, memory)
+    codes = {name: np.empty(counted.n_rows, kind) for name, kind in kinds.items()}
+    others, filled = [counted.domain().insensitive], 0
+    for part in engine.parts():
+        end = filled + part.num_rows
+        if end > counted.n_rows:
+            raise rows.changed()
+        for name, attribute in counted.attributes.items():
+            found = codes_of(attribute, part.column(name))
+            if found.min(initial=0) < 0:
+                raise rows.changed()
+            codes[name][filled:end] = found
+        others.append(part.select(list(rows.schema.insensitive)))
+        taken += others[-1].nbytes
+        _require_memory(counted, taken, memory)
+        filled = end
+    if filled != counted.n_rows:
+        raise rows.changed()
+    return Microdata(
+        rows.schema, counted.n_rows, counted.attributes, codes, pa.concat_tables(others)
+    )
+
+
+def _in_parts(source: object, schema: Schema, query: str | None, id: str | None) -> bool:
+    """Whether the source could be read part by part."""
+    in_file = isinstance(source, str | Path) and "://" not in str(source)
+    binned = any(declared.bins is not None for declared in schema.declarations.values())
+    return in_file and query is None and id is None and not binned
+
+
+def _require_memory(counted: Counted, taken: int, memory: int) -> None:
+    if taken > memory:
+        raise OutOfMemory(
+            f"{memory:,} bytes of memory are too few for {counted.n_rows:,} rows, which take "
+            f"{taken:,} bytes as codes; allow more, or leave columns out of the schema",
+            doing="reading a table",
+        )
