@@ -25,7 +25,7 @@ def ran(place: Path, *arguments: str, **environment: str) -> subprocess.Complete
         with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
             main([*arguments])
     signal.signal(signal.SIGTERM, ending)
-    shown = [stream.buffer.getvalue() for stream in (out, err)]  # type: ignore[attr-defined]
+    shown = [stream.buffer.getvalue() for stream in (out, err)]
     return subprocess.CompletedProcess(arguments, int(str(ended.value.code)), *shown)
 
 
