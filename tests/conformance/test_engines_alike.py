@@ -33,7 +33,7 @@ from tests.support.algorithms import identify, partitioner_classes, variants
 from tests.support.models import SETTINGS
 from tests.support.seeds import long_seed
 
-ROWS, CROWD = 420, 3000
+ROWS, CROWD = 420, 1500
 SEED = long_seed(15)
 LITTLE = 40_000  # bytes: regions of some fifty rows
 SCHEMA = sf.Schema(
