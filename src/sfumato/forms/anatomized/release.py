@@ -25,7 +25,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.forms.columns import insensitive_columns
+from sfumato.forms.columns import counts_table, insensitive_columns
 from sfumato.forms.files import Files
 from sfumato.forms.form import Shown
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
@@ -135,21 +135,11 @@ def anatomized_tables(
     )
     qit.update(insensitive_columns(table, rows))
     qit[GROUP] = pa.array(shown.partition.published_groups() + np.int32(1))
-    sts = {name: _sensitive_table(name, seen) for name, seen in groups.items()}
+    sts = {
+        name: counts_table((GROUP, name, COUNT), seen.groups + np.int32(1), seen)
+        for name, seen in groups.items()
+    }
     return pa.table(qit), sts, _described(table)
-
-
-def _sensitive_table(name: str, seen: Histograms) -> pa.Table:
-    """(group, value, count) records by group, then value."""
-    attribute = seen.attribute
-    assert attribute is not None
-    return pa.table(
-        {
-            GROUP: pa.array(seen.groups + np.int32(1)),
-            name: attribute.decode(seen.values),
-            COUNT: pa.array(seen.counts),
-        }
-    )
 
 
 def _described(table: Microdata) -> tuple[PublishedColumn, ...]:

@@ -24,7 +24,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.joined import Matching
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.forms.columns import Columns, Labels, columns_of
+from sfumato.forms.columns import Columns, Labels, columns_of, counts_table
 from sfumato.forms.compact import compact
 from sfumato.forms.files import FileFormat, Files, Pieces
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
@@ -172,14 +172,7 @@ def sensitive_tables(
     for name, seen in groups.items():
         if name in (SENSITIVE_GROUP, COUNT):
             raise SchemaError(f"column {name!r} would clash with the SI's; rename it", column=name)
-        attribute = seen.attribute
-        assert attribute is not None
-        sis[name] = pa.table(
-            {
-                SENSITIVE_GROUP: pa.array(seen.groups + np.int32(1)),
-                name: attribute.decode(seen.values),
-                COUNT: pa.array(seen.counts),
-            }
-        )
-        described.append(describe_column(attribute, Role.SENSITIVE, "value"))
+        assert seen.attribute is not None
+        sis[name] = counts_table((SENSITIVE_GROUP, name, COUNT), seen.groups + np.int32(1), seen)
+        described.append(describe_column(seen.attribute, Role.SENSITIVE, "value"))
     return sis, tuple(described)

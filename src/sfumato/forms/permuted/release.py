@@ -25,6 +25,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables, anatomized_tables
+from sfumato.forms.columns import counts_table
 from sfumato.forms.files import Files
 from sfumato.forms.form import Shown
 from sfumato.forms.manifest import Manifest, PublishedColumn, encoded
@@ -78,10 +79,4 @@ def _counted(column: PublishedColumn, table: pa.Table, numbers: Ints, groups: In
     """The ST of an attribute: groups have these numbers, rows are in these groups."""
     attribute, codes = encoded(column, table.column(column.name))
     seen = Histograms.of_groups(attribute, codes, groups.astype(np.int32), len(numbers))
-    return pa.table(
-        {
-            GROUP: pa.array(numbers[seen.groups]),
-            column.name: attribute.decode(seen.values),
-            COUNT: pa.array(seen.counts),
-        }
-    )
+    return counts_table((GROUP, column.name, COUNT), numbers[seen.groups], seen)
