@@ -190,17 +190,11 @@ def decide(
     """The cut that the kernel makes in a region with these counts: axis, codes on the left,
     halves.
     """
-    if load < 2 * cut_rules.least:
-        return None
     rows = counts.rows[place]
-    present = [
-        np.flatnonzero(rows[o : o + n]) for o, n in zip(axes.offsets, axes.sizes, strict=True)
-    ]
-    workspace = new_workspace(max(map(len, present)), axes.sizes, len(totals))
-    for axis in order_axes(_padded(present), axes, cut_rules, turn, workspace):
-        codes = present[axis]
+    present, order, workspace = _worth_cutting(rows, axes, cut_rules, load, turn, len(totals))
+    for axis in order:
         arrays = _frequency_set(
-            codes,
+            present[axis],
             axis,
             len(present),
             rows[axes.offsets[axis] :],
@@ -221,13 +215,11 @@ def decide_evenly(
     counts: NodeCounts, place: int, axes: Axes, cut_rules: CutRules, load: int, turn: int
 ) -> _Cut | None:
     """The cut of a region whose rows may be divided at will, under rules about sizes alone."""
-    if load < 2 * cut_rules.least:
-        return None
     rows = counts.rows[place]
-    ends = zip(axes.offsets, axes.offsets + axes.sizes, strict=True)
-    present = [np.flatnonzero(rows[first:last]) for first, last in ends]
-    workspace = new_workspace(max(map(len, present)), axes.sizes, 0)
-    axis = int(order_axes(_padded(present), axes, cut_rules, turn, workspace)[0])
+    present, order, workspace = _worth_cutting(rows, axes, cut_rules, load, turn, 0)
+    if len(order) == 0:
+        return None
+    axis = int(order[0])
     nothing = np.zeros((len(rows), 0), np.int64)
     arrays = _frequency_set(present[axis], axis, len(present), rows[axes.offsets[axis] :], nothing)
     median, below = median_of(arrays, axes.is_set[axis], axis, load, workspace)
@@ -236,6 +228,20 @@ def decide_evenly(
     turn, left = (axis + 1) % len(axes.sizes), (load + 1) // 2
     halves = _Node(left, turn, workspace.left), _Node(load - left, turn, workspace.left)
     return _Cut(axis, marks, halves, int(workspace.present[median]), left - int(below))
+
+
+def _worth_cutting(
+    rows: Counts, axes: Axes, cut_rules: CutRules, load: int, turn: int, n_values: int
+) -> tuple[list[Counts], Counts, Workspace]:
+    """The codes present on every axis, and the axes in the order to try them: none in a region too
+    small to be cut.
+    """
+    ends = zip(axes.offsets, axes.offsets + axes.sizes, strict=True)
+    present = [np.flatnonzero(rows[first:last]) for first, last in ends]
+    workspace = new_workspace(max(map(len, present)), axes.sizes, n_values)
+    if load < 2 * cut_rules.least:
+        return present, np.zeros(0, np.int64), workspace
+    return present, order_axes(_padded(present), axes, cut_rules, turn, workspace), workspace
 
 
 @kernel
