@@ -4,6 +4,8 @@ PYTHON ?= python3
 UV ?= uv
 # Test processes. "logical" counts hardware threads; "auto" would count physical cores only.
 WORKERS ?= logical
+# Whole files, in their order: what a file prepares for its tests is prepared in one process only.
+DEALING := --dist loadfile --no-loadscope-reorder
 # Extra arguments, as in: make test PYTEST_ARGS="-k mondrian", make lock LOCK_ARGS=--upgrade
 PYTEST_ARGS ?=
 LOCK_ARGS ?=
@@ -15,6 +17,9 @@ CODE := $(wildcard src tests benchmarks experiments fuzzing tools)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 	--python-version 3.11 $(LOCK_ARGS) pyproject.toml
+
+# Tests start hundreds of programs: Python keeps what it compiles, even where the shell says otherwise.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick coverage browser lint types format bench fuzz reproduce lock build clean
@@ -28,7 +33,7 @@ demo: $(VENV)/.runtime ## Publish and verify a small table in the terminal
 
 test: lint types browser ## Lint, type check, then run every test
 	@echo "pytest"
-	@$(BIN)/python -m pytest -q -n $(WORKERS) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) $(DEALING) $(PYTEST_ARGS)
 
 quick: $(VENV)/.dev ## Run the quick tests: units and printed tables, in about a minute
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" tests/unit tests/golden $(PYTEST_ARGS)

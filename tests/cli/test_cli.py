@@ -1,4 +1,4 @@
-"""The command line as a user meets it: in a process of its own, with exit codes."""
+"""The command line as a user meets it, with exit codes; now and then in a process of its own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from tests.support.commands import sfumato
 from tests.support.waiting import PATIENCE
 
 SCHEMA = """
@@ -25,6 +26,9 @@ identifiers = ["name"]
 quasi = ["age", "sex"]
 sensitive = "disease"
 """
+
+
+PUBLISH = ("publish", "patients.csv", "-s", "schema.toml", "-o", "out")
 
 
 @pytest.fixture
@@ -39,7 +43,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def sfumato(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def process(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "sfumato", *arguments],
         cwd=place,
@@ -50,7 +54,7 @@ def sfumato(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def publish(place: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    return sfumato(place, "publish", "patients.csv", "-s", "schema.toml", "-o", "out", *more)
+    return sfumato(place, *PUBLISH, *more)
 
 
 def refused(done: subprocess.CompletedProcess[str], place: Path, *words: str) -> None:
@@ -64,14 +68,14 @@ def refused(done: subprocess.CompletedProcess[str], place: Path, *words: str) ->
 
 
 def test_publish_then_verify(place: Path) -> None:
-    done = publish(place, "--k", "5")
+    done = process(place, *PUBLISH, "--k", "5")
     assert done.returncode == 0, done.stderr
     assert "100 rows" in done.stdout
     assert sorted(path.name for path in (place / "out").iterdir()) == [
         "generalized.parquet",
         "release.json",
     ]
-    found = sfumato(place, "verify", "out")
+    found = process(place, "verify", "out")
     assert found.returncode == 0, found.stderr
     assert "kept" in found.stdout
 
@@ -85,7 +89,7 @@ def test_verify_exits_1_when_a_promise_is_broken(place: Path) -> None:
     assert done.returncode == 1
     assert "BROKEN" in done.stdout
     assert "age_min=1" in done.stdout
-    machine = sfumato(place, "verify", "out", "--json")
+    machine = process(place, "verify", "out", "--json")
     assert machine.returncode == 1
     assert json.loads(machine.stdout)["ok"] is False
 
@@ -142,7 +146,7 @@ def test_inspect_writes_a_schema_that_publish_accepts(place: Path) -> None:
 
 def test_a_wrong_command_or_option_is_bad_use(place: Path) -> None:
     for arguments in (["publsh"], ["publish"], ["verify", "out", "--frobnicate"]):
-        done = sfumato(place, *arguments)
+        done = process(place, *arguments)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
 
@@ -383,13 +387,7 @@ def test_suggestions_repeat_the_way_the_table_was_read(place: Path) -> None:
     assert shlex.split(command)[2:9] == [
         "patients.csv", "-s", "s.toml", "--query", query, "--missing", "?",
     ]  # fmt: skip
-    again = subprocess.run(
-        [sys.executable, "-m", *shlex.split(command)],
-        cwd=place,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    again = sfumato(place, *shlex.split(command)[1:])
     assert again.returncode == 0, again.stderr
 
 

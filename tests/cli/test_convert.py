@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.forms.files import FileFormat
+from tests.support import commands
 
 SCHEMA = 'quasi = ["age", "town"]\nsensitive = "ill"\n'
 
@@ -28,11 +27,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def sfumato(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sfumato", *arguments],
-        cwd=place, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "SFUMATO_STATE": str(place / "state")},
-    )  # fmt: skip
+    return commands.sfumato(place, *arguments, SFUMATO_STATE=str(place / "state"))
 
 
 def publish(place: Path, *more: str) -> subprocess.CompletedProcess[str]:

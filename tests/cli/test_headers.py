@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.commands import sfumato
 
 SCHEMA = 'identifiers = ["name"]\nquasi = ["age", "sex"]\nsensitive = "disease"\n'
 NAMES = "name,age,sex,disease"
@@ -21,13 +21,6 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "bare.csv").write_text("\n".join([f"{PERSON},36,f,gout", *rows]) + "\n")
     (tmp_path / "schema.toml").write_text(SCHEMA)
     return tmp_path
-
-
-def sfumato(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sfumato", *arguments],
-        cwd=place, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

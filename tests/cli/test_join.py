@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.test_cli import sfumato
+from tests.support.commands import sfumato
 
 SCHEMA = 'identifiers = ["ssn"]\nquasi = ["age", "sex"]\nsensitive = "disease"\n'
 

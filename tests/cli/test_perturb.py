@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.support.waiting import PATIENCE
+from tests.support.commands import sfumato
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +21,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "patients.csv").write_text("\n".join(["age,disease", *lines]) + "\n")
     (folder / "schema.toml").write_text('quasi = ["age"]\nsensitive = "disease"\n')
     return folder
-
-
-def sfumato(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sfumato", *arguments],
-        cwd=place,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
 
 
 def publish(place: Path, output: str, *more: str) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from tests.support.commands import ran
 from tests.support.seeds import long_seed
-from tests.support.waiting import PATIENCE
 
 ROWS = "age,sex,disease\n20,F,flu\n30,M,cold\n40,F,flu\n50,M,gout\n"
 SCHEMA = 'quasi = ["age", "sex"]\nsensitive = "disease"\n'
@@ -32,8 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(place: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "sfumato", "query", *arguments]
-    return subprocess.run(command, cwd=place, capture_output=True, check=False, timeout=PATIENCE)
+    return ran(place, "query", *arguments)
 
 
 def test_a_table_says_which_is_which(place: Path) -> None:

@@ -10,7 +10,10 @@ import signal
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib import resources
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -20,11 +23,27 @@ from tests.support.waiting import PATIENCE
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Every block begins with nothing that another has named.
+EACH_ALONE = "import sys\nfor body in sys.argv[1:]: exec(body, {'__name__': '__main__'})"
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     return [(kind, body) for kind, body in BLOCK.findall(page.read_text(encoding="utf-8"))]
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """How the blocks are run, in their order; Python starts once for those that stand together."""
+    runnable = [(kind, body) for kind, body in blocks(page) if kind != "toml"]
+    for kind, some in groupby(runnable, key=itemgetter(0)):
+        bodies = [body for _, body in some]
+        if kind == "python":
+            yield [sys.executable, "-c", EACH_ALONE, *bodies]
+        else:
+            shell = [
+                body for body in bodies if not body.lstrip().startswith(("make", "pip", "git"))
+            ]
+            yield from (["bash", "-euc", body] for body in shell)
 
 
 def run(command: list[str], folder: Path) -> int:
@@ -59,15 +78,13 @@ def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     with resources.as_file(resources.files("sfumato") / "data") as bundled:
         for name in ("patients.csv", "patients.toml"):
             shutil.copy(bundled / name, tmp_path / name)
+    for kind, body in blocks(page):
+        if kind == "toml":
+            tomllib.loads(body)
     groups = []
     try:
-        for kind, body in blocks(page):
-            if kind == "toml":
-                tomllib.loads(body)
-            elif kind == "python":
-                groups.append(run([sys.executable, "-c", body], tmp_path))
-            elif not body.lstrip().startswith(("make", "pip", "git")):
-                groups.append(run(["bash", "-euc", body], tmp_path))
+        for command in commands(page):
+            groups.append(run(command, tmp_path))
     finally:
         for group in groups:
             stop(group)

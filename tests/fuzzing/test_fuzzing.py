@@ -13,14 +13,14 @@ from fuzzing.kinds import KINDS
 # Of each kind, so many that all take about as long. How much memory is short depends on the machine
 # and what else it does: that is for `make fuzz`, as are the long hunts.
 CASES = {
-    "releases": 400,
-    "joins": 400,
-    "engines": 120,
-    "databases": 160,
-    "inputs": 1_000,
-    "stored": 1_000,
+    "releases": 250,
+    "joins": 250,
+    "engines": 100,
+    "databases": 100,
+    "inputs": 500,
+    "stored": 500,
     "faults": 100,
-    "texts": 1_000,
+    "texts": 500,
 }
 
 

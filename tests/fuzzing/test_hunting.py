@@ -34,12 +34,12 @@ def test_a_planted_flaw_is_found_and_made_small() -> None:
     ("check", "said"),
     [
         (planted.crashes, "SIGSEGV"),
-        (planted.hangs, "no outcome in 10 seconds"),
+        (planted.hangs, "no outcome in 1 seconds"),
         (planted.raises_something_foreign, "KeyError"),
     ],
 )
 def test_crashes_hangs_and_foreign_errors_are_findings(check: Any, said: str) -> None:
-    with Worker(check, patience=60 if check is not planted.hangs else 1) as worker:
+    with Worker(check, patience=60 if check is not planted.hangs else 0.1) as worker:
         for _ in range(1 if check is planted.hangs else 2):  # another process takes over
             with pytest.raises(Finding, match=said):
                 worker.outcome("a case")

@@ -12,7 +12,7 @@ from sfumato.algorithms.points import Points
 from sfumato.algorithms.topdown import TopDown, merge, split_cloud
 from sfumato.algorithms.topdown.merge import label_groups
 from sfumato.algorithms.topdown.plain import merge_all_plain
-from sfumato.algorithms.topdown.space import cloud_of, sets_of
+from sfumato.algorithms.topdown.space import point_arrays, sets_of
 from sfumato.core.arrays import Codes
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -81,7 +81,7 @@ def test_compiled_and_plain_merge_alike(table: Microdata, models: list[BuiltIn],
     order = Randomness(seed).permutation(len(points.weights)).astype(np.int32)
 
     def merged(plain: bool) -> Codes:
-        arrays, sets = cloud_of(table, points, order.copy()), sets_of(table)
+        arrays, sets = point_arrays(table, points, order.copy()), sets_of(table)
         index = split_cloud(arrays, sets, 1, 3)
         if plain:
             merge_all_plain(points, arrays, sets, index, bound)

@@ -214,7 +214,7 @@ def test_no_secret_is_told(guarded: tuple[Kit, dict[str, str]]) -> None:
     kit, secrets = guarded
     told = kit.http.get("/v1/tokens", headers=bearer(secrets["owner"])).text
     for own in secrets.values():
-        part = own.rpartition("_")[2]
+        part = own.split("_", 2)[2]  # it may have such signs of its own
         assert part not in told
         assert part not in kit.log()
 

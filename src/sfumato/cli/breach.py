@@ -13,7 +13,7 @@ from rich.console import Console
 from sfumato.audits.breach import QUANTILES, Belief, Breach, belief, individual_breach, row_breach
 from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.cli import show
-from sfumato.cli.reading import first_line
+from sfumato.cli.reading import table_options
 from sfumato.core.schema import Role
 from sfumato.engines.reading import read
 from sfumato.forms.load import load
@@ -37,14 +37,7 @@ _SHOWN = 20
 @click.option("--truth", metavar="FILE", help="The table that was published, for everybody's risk.")
 @click.option("-s", "--schema", "schema_path", metavar="FILE", help="Schema of the true table.")
 @click.option("--sensitive", metavar="NAME", help="Which sensitive column, if there are several.")
-@click.option("--query", metavar="SQL", help="Read the true table by a query, as publish did.")
-@click.option(
-    "--missing",
-    multiple=True,
-    metavar="TEXT",
-    help="Text that stands for a missing value; may be repeated.",
-)
-@first_line
+@table_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def breach(
     folder: str,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 from rich.console import Console
 from rich.text import Text
@@ -11,7 +13,7 @@ from sfumato.audits.evaluation import evaluate as evaluate_release
 from sfumato.audits.report.text import number, percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
-from sfumato.cli.reading import first_line
+from sfumato.cli.reading import table_options
 from sfumato.core.query import Query
 from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
@@ -41,14 +43,7 @@ _REPORT = "report.html"
     "--queries", type=int, help="How many random queries, without a workload; 600 or less."
 )
 @click.option("--seed", type=int, help="Repeat the random queries of an earlier report.")
-@click.option("--query", metavar="SQL", help="Read the result of a query, as publish did.")
-@click.option(
-    "--missing",
-    multiple=True,
-    metavar="TEXT",
-    help="Text that stands for a missing value; may be repeated.",
-)
-@first_line
+@table_options
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 def evaluate(
@@ -59,12 +54,9 @@ def evaluate(
     output: str | None,
     queries: int | None,
     seed: int | None,
-    query: str | None,
-    missing: tuple[str, ...],
-    names: list[str] | None,
-    header: bool | None,
     force: bool,
     as_json: bool,
+    **reading: Any,
 ) -> int:
     """Compare the release in FOLDER with the table that it was made from.
 
@@ -81,10 +73,7 @@ def evaluate(
         require_place(page, force=force)
     with show.stages(as_json) as tell:
         tell("reading", 0.0)
-        table = read(
-            truth, read_schema(schema_path),
-            query=query, missing=missing, names=names, header=header,
-        )  # fmt: skip
+        table = read(truth, read_schema(schema_path), **reading)
         found = evaluate_release(
             folder,
             table,

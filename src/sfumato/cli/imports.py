@@ -1,7 +1,8 @@
 """Libraries that other libraries import wherever they are installed, and that no command needs.
 
 Arrow imports pandas to see whether a list is a column of it, Numba imports SciPy to see whether its
-linear algebra is there. Both do without, and a command starts in two thirds of the time.
+linear algebra is there, and YAML to read settings from a file that nobody has. Both do without, and
+a command starts in two thirds of the time.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import sys
 from importlib.machinery import ModuleSpec
 
-_NEEDLESS = frozenset({"pandas", "scipy"})
+_NEEDLESS = frozenset({"pandas", "scipy", "yaml"})
 
 
 class _NotHere:

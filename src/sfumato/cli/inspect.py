@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 import click
 from rich.console import Console
@@ -19,7 +20,7 @@ from sfumato.audits.inspection import (
     repeated_identifiers,
 )
 from sfumato.cli import show
-from sfumato.cli.reading import first_line, stated_names
+from sfumato.cli.reading import stated_names, table_options
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
@@ -41,32 +42,22 @@ _NARROW = 100  # columns of a terminal in which the reasons would squeeze the na
     help="Use this schema instead of guessing roles.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write a starting schema file.")
-@click.option("--query", metavar="SQL", help="Read the result of a query (files are table t).")
-@click.option(
-    "--missing",
-    multiple=True,
-    metavar="TEXT",
-    help="Text that stands for a missing value; may be repeated.",
-)
-@first_line
+@table_options
 @click.option("--force", is_flag=True, help="Replace an existing schema file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def inspect(
     source: str,
     schema_path: str | None,
     output: str | None,
-    query: str | None,
-    missing: tuple[str, ...],
-    names: list[str] | None,
-    header: bool | None,
     force: bool,
     as_json: bool,
+    **reading: Any,
 ) -> None:
     """Show the columns of SOURCE, who could be found in it, and what could be promised.
 
     Roles are guesses on the safe side; look at each before you publish.
     """
-    table = read_table(source, query=query, missing=missing, names=names, header=header, trim=True)
+    table = read_table(source, trim=True, **reading)
     profiles = profile(table)
     schema = read_schema(schema_path) if schema_path else _guessed(profiles)
     risk = assess(Microdata.from_arrow(table, schema)) if schema else None
@@ -86,9 +77,9 @@ def inspect(
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
         _print_repeats(page, repeats)
         _print_risk(page, schema, risk)
-    reading = _reading(query, missing, names, header)
     if output is not None:
-        _tell_next(output, schema, _publishing(source, output, reading), quiet=as_json)
+        command = _publishing(source, output, _stated(**reading))
+        _tell_next(output, schema, command, quiet=as_json)
 
 
 def _guessed(profiles: Sequence[ColumnProfile]) -> Schema | None:
@@ -178,7 +169,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
 
 
-def _reading(
+def _stated(
     query: str | None, missing: Sequence[str], names: Sequence[str] | None, header: bool | None
 ) -> list[str]:
     """The options by which the table was read."""

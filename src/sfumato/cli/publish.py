@@ -12,7 +12,7 @@ import click
 from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.cli import show
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
-from sfumato.cli.reading import first_line
+from sfumato.cli.reading import table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
@@ -165,14 +165,7 @@ _FOR_GROUPS = (
     help="--external: keep external rows that a group does not need. Boxes are wider, and tell "
     "less about who holds up their edges.",
 )
-@click.option("--query", metavar="SQL", help="Read the result of a query (files are table t).")
-@click.option(
-    "--missing",
-    multiple=True,
-    metavar="TEXT",
-    help="Text that stands for a missing value; may be repeated.",
-)
-@first_line
+@table_options
 @seed_options
 @click.option("--force", is_flag=True, help="Replace an earlier release in the output folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of a summary.")
@@ -185,10 +178,6 @@ def publish(
     labels: Any,
     means: bool,
     file_format: Any,
-    query: str | None,
-    missing: tuple[str, ...],
-    names: list[str] | None,
-    header: bool | None,
     seed: str | None,
     experiment: bool,
     force: bool,
@@ -204,9 +193,7 @@ def publish(
     sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
-    reading: dict[str, Any] = {
-        "query": query, "missing": missing, "names": names, "header": header,
-    }  # fmt: skip
+    reading = taken(given)
     writing: dict[str, Any] = {"format": file_format, "force": force, "experiment": experiment}
     seed = chosen_seed(seed, given.pop("seed_file"), experiment=experiment)
     schema = read_schema(schema_path)
@@ -228,7 +215,7 @@ def publish(
         with show.stages(quiet=as_json) as tell:
             tell("reading", 0.0)
             table = read(source, schema, id=_required_id(given), **reading)
-            listing = {"missing": missing, "header": header}
+            listing = {name: reading[name] for name in ("missing", "header")}
             joined, exposed = _join(table, method, given, listing, labels, seed, tell)
             tell("writing", 0.0)
             joined.write(output, **writing)

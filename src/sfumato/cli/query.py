@@ -9,7 +9,7 @@ import click
 
 from sfumato.asking.unseen import unseen
 from sfumato.cli import show
-from sfumato.cli.reading import first_line
+from sfumato.cli.reading import table_options
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.core.askable import Askable
 from sfumato.engines.reading import read
@@ -28,14 +28,7 @@ from sfumato.io.schema_files import read_schema
     metavar="FILE",
     help="SOURCE is a table, not a release: answer exactly, for its owner.",
 )
-@click.option("--query", "table_query", metavar="SQL", help="The table is the result of a query.")
-@click.option(
-    "--missing",
-    multiple=True,
-    metavar="TEXT",
-    help="Text that stands for a missing value in the table; may be repeated.",
-)
-@first_line
+@table_options
 @click.option(
     "--format",
     "form",
@@ -57,7 +50,6 @@ def query(source: str, sql: str, schema_path: str | None, form: str, **reading: 
     evenly, and with bounds lo and hi, between which the truth lies whatever the values are. A value
     that no row can have, perhaps a typing error, is noted on standard error.
     """
-    reading["query"] = reading.pop("table_query")
     asked = _source(source, schema_path, reading)
     print_result(asked.query(sql), form)
     for sentence in unseen(asked, sql):

@@ -1,4 +1,4 @@
-"""The options of all commands that read the owner's table, for CSV files without a header."""
+"""The options of all commands that read the owner's table."""
 
 from __future__ import annotations
 
@@ -10,11 +10,22 @@ from typing import Any
 import click
 
 
-def first_line(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --names and --header, which say what the first line of a CSV file is.
+def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a table, which may be the result of a query: those of ``read``."""
+    query = click.option(
+        "--query", metavar="SQL", help="Read the result of a query (files are table t)."
+    )
+    return query(file_options(command))
 
-    They arrive as the ``names`` and ``header`` of ``read``.
-    """
+
+def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what says how a file is read: --missing, --names and --header, as ``read`` takes them."""
+    missing = click.option(
+        "--missing",
+        multiple=True,
+        metavar="TEXT",
+        help="Text that stands for a missing value; may be repeated.",
+    )
     names = click.option(
         "--names",
         metavar="NAME,...",
@@ -28,7 +39,12 @@ def first_line(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The first line of the CSV file is the header, even if it looks like a row; with "
         "--names, replace it.",
     )
-    return names(header(command))
+    return missing(names(header(command)))
+
+
+def taken(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a table out of all that a command was given."""
+    return {name: options.pop(name) for name in ("query", "missing", "names", "header")}
 
 
 def stated_names(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from sfumato.cli import show
-from sfumato.cli.reading import first_line
+from sfumato.cli.reading import file_options, table_options, taken
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
@@ -83,13 +83,6 @@ for command in (serve, token, log):
     show_default=True,
     help="How the first version is made; anatomize has longer intervals.",
 )
-@click.option("--query", metavar="SQL", help="Read the result of a query (files are table t).")
-@click.option(
-    "--missing",
-    multiple=True,
-    metavar="TEXT",
-    help="Text that stands for a missing value; may be repeated.",
-)
 @click.option(
     "--engine",
     type=click.Choice(get_args(Engine)),
@@ -104,16 +97,12 @@ for command in (serve, token, log):
     help="How much memory the codes of the table may take, such as 2GB or 500MiB; half of what is "
     "free.",
 )
-@first_line
+@table_options
 @seed_options
 def create(
     source: str,
     schema_path: str,
     output: str,
-    query: str | None,
-    missing: tuple[str, ...],
-    names: list[str] | None,
-    header: bool | None,
     engine: Engine,
     memory: int | None,
     seed: str | None,
@@ -129,11 +118,7 @@ def create(
     require_absent(output)
     seed = chosen_seed(seed, seed_file, experiment=experiment)
     schema = read_schema(schema_path)
-    table = read(
-        source, schema,
-        query=query, missing=missing, names=names, header=header,
-        engine=engine, memory_limit=memory,
-    )  # fmt: skip
+    table = read(source, schema, engine=engine, memory_limit=memory, **taken(options))
     made = StatDB.create(output, table, seed=seed, experiment=experiment, **options)
     page = show.console()
     rows = show.bold(f"{made.responder.n_rows:,}")
@@ -205,13 +190,7 @@ def info(folder: str, as_json: bool) -> None:
     help="Rows to delete, by quasi-identifiers and sensitive value: identifiers are not kept, so "
     "of several equal rows any one goes.",
 )
-@click.option(
-    "--missing",
-    multiple=True,
-    metavar="TEXT",
-    help="Text that stands for a missing value; may be repeated.",
-)
-@first_line
+@file_options
 @click.option(
     "--accept-exposure",
     is_flag=True,

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from sfumato.core.arrays import Codes, Ints
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Cells, Nodes, Ranges, Side, ValueSets
+from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.errors import ParameterError
@@ -65,6 +66,13 @@ def columns_of(side: Side, labels: Labels, missing: bool | None = None) -> tuple
     if isinstance(side, Cells):
         return "cell", {name: _cells(side), f"{name}_suppressed": pa.array(side.codes < 0)}
     raise TypeError(f"no columns for a {type(side).__name__}")
+
+
+def counts_table(names: tuple[str, str, str], groups: Ints, seen: Histograms) -> pa.Table:
+    """Groups, their values, and how often each of these occurs: by group, then value."""
+    assert seen.attribute is not None
+    values = seen.attribute.decode(seen.values)
+    return pa.table([pa.array(groups), values, pa.array(seen.counts)], names)
 
 
 def insensitive_columns(table: Microdata, rows: Ints) -> Columns:

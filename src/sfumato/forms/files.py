@@ -7,7 +7,7 @@ one value of "1" and "1.0".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, TypeAlias, get_args
@@ -20,6 +20,7 @@ from sfumato.core.seeds import require_written
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.forms.checksums import sealed
+from sfumato.forms.file_names import stems_found
 from sfumato.forms.manifest import FILE, Manifest
 from sfumato.forms.parts import PIECE
 from sfumato.io.csv_files import larger, larger_blocks_help, with_blocks
@@ -138,6 +139,13 @@ class Files:
         if self.kept is not None and self._stays():
             self.kept[stem] = table
         return table
+
+    def by_column(
+        self, prefix: str, names: Sequence[str]
+    ) -> tuple[dict[str, pa.Table], tuple[str, ...]]:
+        """The tables that are about one column each, and the names of their files."""
+        stems = stems_found(prefix, names, self.has)
+        return {name: self.whole(stem) for name, stem in zip(names, stems, strict=True)}, stems
 
     def pieces(self, stem: str, coded: Collection[str] = ()) -> Iterator[pa.Table]:
         """One table, some rows at a time; the first piece may be empty.

@@ -134,7 +134,7 @@ def _is_manifest(path: Path) -> bool:
 def _put_in_place(temp: Path, target: Path) -> None:
     if not target.exists():
         temp.rename(target)
-        _flush_entry(target.parent)
+        flush_entry(target.parent)
         return
     if exchanged(temp, target):
         former = temp
@@ -146,7 +146,7 @@ def _put_in_place(temp: Path, target: Path) -> None:
         except BaseException:
             former.rename(target)
             raise
-    _flush_entry(target.parent)
+    flush_entry(target.parent)
     shutil.rmtree(former, ignore_errors=True)
 
 
@@ -163,11 +163,12 @@ def flush(folder: Path) -> None:
         if entry.is_dir():
             flush(entry)
         else:
-            _flush_entry(entry)
-    _flush_entry(folder)
+            flush_entry(entry)
+    flush_entry(folder)
 
 
-def _flush_entry(path: Path) -> None:
+def flush_entry(path: Path) -> None:
+    """Have a file, or the names in a folder, on disk."""
     if os.name == "nt" and path.is_dir():
         return  # folders cannot be opened there
     handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)

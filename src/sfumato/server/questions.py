@@ -130,11 +130,10 @@ def canonical(responder: Responder, query: Query, most_groups: int) -> Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Timed:
-    """A database that stops answering at a moment: groups are answered one by one."""
+class _Described:
+    """What everybody knows of a database."""
 
     responder: Responder
-    until: float
 
     @property
     def catalog(self) -> Catalog:
@@ -145,6 +144,13 @@ class Timed:
     def axes(self) -> Mapping[str, Axis]:
         """Their public domains."""
         return self.responder.axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timed(_Described):
+    """A database that stops answering at a moment: groups are answered one by one."""
+
+    until: float
 
     def counted(self, conditions: Conditions) -> Counted:
         """How many rows satisfy all conditions."""
@@ -162,20 +168,8 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rowless:
+class Rowless(_Described):
     """The same database without its rows: it refuses what the real one does, and knows nothing."""
-
-    responder: Responder
-
-    @property
-    def catalog(self) -> Catalog:
-        """The columns that can be asked about."""
-        return self.responder.catalog
-
-    @property
-    def axes(self) -> Mapping[str, Axis]:
-        """Their public domains."""
-        return self.responder.axes
 
     def counted(self, conditions: Conditions) -> Counted:
         """Nobody, or a refusal: where no value is wanted, the responder looks at no row."""

@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.forms.anatomized import release as anatomized
+from sfumato.forms import published
 from sfumato.forms.file_names import stems_found, stems_of
-from sfumato.forms.joined import release as joined
-from sfumato.forms.perturbed import release as perturbed
 from sfumato.forms.registry import Release
 from sfumato.models.base import AllOf
 from sfumato.verbs import perturb
@@ -89,8 +87,7 @@ def test_a_release_of_before_is_read(
 
     made = releases()[place]
     with monkeypatch.context() as patched:
-        for module in (anatomized, perturbed, joined):
-            patched.setattr(module, "stems_of", before)
+        patched.setattr(published, "stems_of", before)
         folder = made.write(tmp_path / "out")
         assert any(path.name.endswith("_a.parquet") for path in folder.iterdir())
     sf.verify(folder).require()

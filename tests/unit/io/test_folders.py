@@ -395,7 +395,7 @@ def test_errors_of_the_system_say_what_to_do(
         with new_folder(tmp_path / "out") as folder:
             fill(folder)
 
-    monkeypatch.setattr(folders, "_flush_entry", failing)
+    monkeypatch.setattr(folders, "flush_entry", failing)
     with pytest.raises(ReleaseError, match=said):
         attempt()
     assert content(tmp_path) == []
@@ -411,13 +411,13 @@ def test_everything_is_on_disk_before_the_rename(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flushed: list[str] = []
-    flush = folders._flush_entry
+    flush = folders.flush_entry
 
     def spy(path: Path) -> None:
         flushed.append(f"{path.name} {(tmp_path / 'out').exists()}")
         flush(path)
 
-    monkeypatch.setattr(folders, "_flush_entry", spy)
+    monkeypatch.setattr(folders, "flush_entry", spy)
     with new_folder(tmp_path / "out") as folder:
         fill(folder)
     assert sorted(flushed[:2]) == ["generalized.csv False", "release.json False"]

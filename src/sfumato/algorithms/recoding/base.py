@@ -11,12 +11,58 @@ last level only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from sfumato.algorithms.base import Progress
+from sfumato.algorithms.points_plan import PointsPlan, plan_points
 from sfumato.core.arrays import Codes, Floats, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.boxes import Boxes, Cells, Nodes, Side
+from sfumato.core.microdata import Microdata
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.engines.base import Engine
+from sfumato.engines.room import Room
+from sfumato.models.bound import Bound, feasible, require_feasible
+from sfumato.models.requirements import Requirement
+
+_ROWS_EACH = 5  # of the memory of a row, for a combination and the frequency sets it is in
+
+
+class Global:
+    """What methods share that see the different vectors alone, in memory and beyond."""
+
+    __slots__ = ()
+    form: ClassVar[str] = "generalized"
+
+    def partition(
+        self,
+        table: Microdata,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,  # noqa: ARG002
+        progress: Progress | None = None,
+    ) -> Partition:
+        """Group the rows that are alike as they are shown."""
+        return self._divide(require_feasible(needs, table), progress)
+
+    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
+        """Any model is kept by points."""
+
+    def plan(
+        self,
+        engine: Engine,
+        bound: Bound,
+        room: Room,
+        randomness: Randomness,  # noqa: ARG002
+    ) -> PointsPlan:
+        """Choose what is shown of the different vectors of a table beyond memory."""
+        self.require_planned(bound.needs)
+        return plan_points(self._divide, engine, feasible(bound), room, each=_ROWS_EACH)
+
+    def _divide(self, bound: Bound, progress: Progress | None = None) -> Partition:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

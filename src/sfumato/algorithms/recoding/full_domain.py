@@ -26,20 +26,16 @@ from typing import Any, ClassVar, get_args
 
 from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, require_limit
-from sfumato.algorithms.points_plan import PointsPlan, plan_points
-from sfumato.algorithms.recoding.base import levels_of
+from sfumato.algorithms.recoding.base import Global, levels_of
 from sfumato.algorithms.recoding.frequency_sets import FrequencySet, compile_first
 from sfumato.algorithms.recoding.judge import Cost, Judge, require_share
 from sfumato.algorithms.recoding.large_lattice import Found, descend, lower_bound
 from sfumato.algorithms.recoding.lattice import Lattice
-from sfumato.algorithms.recoding.levels import ROWS_EACH, LevelJudge, size_of
+from sfumato.algorithms.recoding.levels import LevelJudge, size_of
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
-from sfumato.core.randomness import Randomness
-from sfumato.engines.base import Engine
-from sfumato.engines.room import Room
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.models.bound import Bound, feasible, require_feasible
+from sfumato.models.bound import Bound, require_feasible
 from sfumato.models.requirements import Requirement
 
 _SEARCHED = 100_000  # vectors; of a larger lattice only a part is looked at
@@ -76,7 +72,7 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True)
-class FullDomain:
+class FullDomain(Global):
     """One level of its taxonomy for every attribute; without a taxonomy, the value or nothing.
 
     Up to a share ``suppress`` of the rows may be left out. ``cost`` is what is minimized. With
@@ -90,7 +86,6 @@ class FullDomain:
     """
 
     name: ClassVar[str] = "full-domain"
-    form: ClassVar[str] = "generalized"
     suppress: float = 0.0
     cost: Cost = "ncp"
     qids: Sequence[Sequence[str]] = ()
@@ -119,33 +114,12 @@ class FullDomain:
         exact, _ = FrequencySet.of(bound)
         return _solved(self._judge(bound, exact), table, progress or ignore_progress, deadline)
 
-    def partition(
-        self,
-        table: Microdata,
-        needs: tuple[Requirement, ...],
-        randomness: Randomness,  # noqa: ARG002
-        progress: Progress | None = None,
-    ) -> Partition:
-        """Group the rows that are alike at the chosen levels."""
-        return self._divide(require_feasible(needs, table), progress)
-
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:  # noqa: ARG002
         """Any model is kept by points; by several QIDs it is in memory only."""
         if self.qids:
             raise ParameterError(
                 "several QIDs need all rows in memory; use the in-memory engine", parameter="engine"
             )
-
-    def plan(
-        self,
-        engine: Engine,
-        bound: Bound,
-        room: Room,
-        randomness: Randomness,  # noqa: ARG002
-    ) -> PointsPlan:
-        """Choose the levels for the different vectors of a table beyond memory."""
-        self.require_planned(bound.needs)
-        return plan_points(self._divide, engine, feasible(bound), room, each=ROWS_EACH)
 
     def _divide(self, bound: Bound, progress: Progress | None = None) -> Partition:
         deadline = self._deadline()

@@ -1,7 +1,7 @@
 """Verdicts about level vectors, each from the smallest frequency set at hand.
 
 A level vector names one level per attribute. Whatever is finer on every attribute can be rolled up
-to it, and coarse sets are small, so some of those met on the way are kept on a shelf.
+to it, and coarse sets are small, so some of those met on the way are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from sfumato.core.arrays import Codes, Floats
 
 Levels: TypeAlias = tuple[int, ...]
 _SHELF = 256  # sets; looking through more takes longer than they save
-ROWS_EACH = 5  # what a combination takes beyond memory (points_plan.py), those sets included
 _TIMES = 8  # the vectors of all sets that are kept, in numbers of different vectors
 
 

@@ -33,28 +33,21 @@ from typing import ClassVar
 
 from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, require_limit
-from sfumato.algorithms.points_plan import PointsPlan, plan_points
-from sfumato.algorithms.recoding.base import levels_of
+from sfumato.algorithms.recoding.base import Global, levels_of
 from sfumato.algorithms.recoding.cuts import SIBLING, SUBTREE, Cut, Scheme
 from sfumato.algorithms.recoding.descent import End, descended
 from sfumato.algorithms.recoding.frequency_sets import FrequencySet, compile_first
 from sfumato.algorithms.recoding.full_domain import best_levels
 from sfumato.algorithms.recoding.judge import Judge, require_share
-from sfumato.algorithms.recoding.levels import ROWS_EACH, LevelJudge
-from sfumato.core.microdata import Microdata
+from sfumato.algorithms.recoding.levels import LevelJudge
 from sfumato.core.partition import Partition
-from sfumato.core.randomness import Randomness
-from sfumato.engines.base import Engine
-from sfumato.engines.room import Room
-from sfumato.models.bound import Bound, feasible, require_feasible
-from sfumato.models.requirements import Requirement
+from sfumato.models.bound import Bound
 
 
 @dataclass(frozen=True, slots=True)
-class _Cutting:
+class _Cutting(Global):
     """What both schemes share."""
 
-    form: ClassVar[str] = "generalized"
     scheme: ClassVar[Scheme]
     suppress: float = 0.0
     time_limit: float | None = TIME_LIMIT
@@ -63,29 +56,6 @@ class _Cutting:
         """Refuse a share that is none, and a limit under which nothing is tried."""
         require_share(self.suppress)
         require_limit("time_limit", self.time_limit)
-
-    def partition(
-        self,
-        table: Microdata,
-        needs: tuple[Requirement, ...],
-        randomness: Randomness,  # noqa: ARG002
-        progress: Progress | None = None,
-    ) -> Partition:
-        """Group the rows that are alike under the cuts."""
-        return self._divide(require_feasible(needs, table), progress)
-
-    def require_planned(self, needs: tuple[Requirement, ...]) -> None:
-        """Any model is kept by points."""
-
-    def plan(
-        self,
-        engine: Engine,
-        bound: Bound,
-        room: Room,
-        randomness: Randomness,  # noqa: ARG002
-    ) -> PointsPlan:
-        """Find the cuts for the different vectors of a table beyond memory."""
-        return plan_points(self._divide, engine, feasible(bound), room, each=ROWS_EACH)
 
     def _divide(self, bound: Bound, progress: Progress | None = None) -> Partition:
         compile_first()

@@ -54,7 +54,7 @@ from sfumato.algorithms.points import Points
 from sfumato.algorithms.topdown.index import Index, fill_index, new_index
 from sfumato.algorithms.topdown.merge import label_groups, merge_all, new_workspace
 from sfumato.algorithms.topdown.plain import merge_all_plain
-from sfumato.algorithms.topdown.space import PointArrays, Sets, cloud_of, sets_of
+from sfumato.algorithms.topdown.space import PointArrays, Sets, point_arrays, sets_of
 from sfumato.algorithms.topdown.split import new_table, new_tree, split_all
 from sfumato.algorithms.topdown.taking import new_plan
 from sfumato.core.arrays import Codes, Counts
@@ -128,7 +128,7 @@ class TopDown:
         rules = compile_rules(bound)
         points = Points.distinct(bound.table, rules.offsets if rules else {}, bound.weights)
         order = np.argsort(key.words(np.arange(len(points.weights)))).astype(np.int32)
-        arrays, sets = cloud_of(bound.table, points, order), sets_of(bound.table)
+        arrays, sets = point_arrays(bound.table, points, order), sets_of(bound.table)
         index = split_cloud(arrays, sets, rules.least if rules else 1, self.rounds, progress)
         if rules is None:
             merge_all_plain(points, arrays, sets, index, bound)

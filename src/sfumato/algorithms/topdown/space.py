@@ -71,7 +71,7 @@ def sets_of(table: Microdata) -> Sets:
     )
 
 
-def cloud_of(table: Microdata, points: Points, order: Codes) -> PointArrays:
+def point_arrays(table: Microdata, points: Points, order: Codes) -> PointArrays:
     """The points in the given order."""
     codes = points.codes[order]
     axes = [

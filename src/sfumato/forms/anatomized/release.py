@@ -15,37 +15,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.core.askable import Askable
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.forms.columns import insensitive_columns
-from sfumato.forms.file_names import stems_found, stems_of
-from sfumato.forms.files import FileFormat, Files, write_release
+from sfumato.forms.columns import counts_table, insensitive_columns
+from sfumato.forms.files import Files
 from sfumato.forms.form import Shown
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.forms.remembering import remembered
+from sfumato.forms.published import Published
 
 GROUP, COUNT = "group_id", "count"
 _JOINED_ROWS = 65_536
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class AnatomizedTables(Askable):
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class AnatomizedTables(Published):
     """The QIT, one ST per sensitive attribute, and the manifest that explains them.
 
     ``files`` are the names that the STs' files have, if they are not the usual ones.
     """
 
     kind: ClassVar[str] = "anatomized"
+    stem: ClassVar[str] = "qit"
+    column_stem: ClassVar[str] = "st"
+    ascending: ClassVar[str | None] = GROUP
     qit: pa.Table
     sts: Mapping[str, pa.Table]
     manifest: Manifest
@@ -60,50 +60,22 @@ class AnatomizedTables(Askable):
         return next(iter(self.sts.values()))
 
     @property
+    def _by_column(self) -> Mapping[str, pa.Table]:
+        """The STs."""
+        return self.sts
+
+    @property
     def tables(self) -> tuple[pa.Table, ...]:
         """The QIT and the STs."""
         return (self.qit, *self.sts.values())
-
-    @property
-    def stems(self) -> tuple[str, ...]:
-        """Names of its tables' files, without the format."""
-        return ("qit", *(self.files or stems_of("st", list(self.sts))))
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """What was lost."""
-        return self.manifest.metrics
-
-    @remembered
-    def write(
-        self,
-        path: str | Path,
-        *,
-        force: bool = False,
-        format: FileFormat = "parquet",
-        experiment: bool = False,
-    ) -> Path:
-        """Write a release folder, whole or not at all; see ``write_release``."""
-        stems = ("qit", *stems_of("st", list(self.sts)))
-        tables = dict(zip(stems, (self.qit, *self.sts.values()), strict=True))
-        return write_release(
-            path,
-            tables,
-            self.manifest,
-            force=force,
-            format=format,
-            experiment=experiment,
-            ascending=GROUP,
-        )
 
     @classmethod
     def read(cls, files: Files) -> AnatomizedTables:
         """Read the tables of a release folder."""
         manifest = files.manifest
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        stems = stems_found("st", names, files.has)
-        sts = {name: files.whole(stem) for name, stem in zip(names, stems, strict=True)}
-        return cls(files.whole("qit"), sts, manifest, stems)
+        sts, stems = files.by_column(cls.column_stem, names)
+        return cls(files.whole(cls.stem), sts, manifest, stems)
 
     def join(self, sensitive: str | None = None) -> pa.RecordBatchReader:
         """Lemma 1: every row of the QIT with every value it may have, lazily.
@@ -142,14 +114,6 @@ class AnatomizedTables(Askable):
             columns = [*left.columns, right[name], right[COUNT], share]
             yield from pa.table(columns, schema=shown).to_batches()
 
-    def __repr__(self) -> str:
-        """Sizes and promise."""
-        promised = " & ".join(str(part.get("model")) for part in self.manifest.promise)
-        return (
-            f"AnatomizedTables({self.manifest.rows:,} rows in {self.manifest.groups:,} groups, "
-            f"{promised})"
-        )
-
 
 def anatomized_tables(
     shown: Shown, groups: Mapping[str, Histograms]
@@ -171,21 +135,11 @@ def anatomized_tables(
     )
     qit.update(insensitive_columns(table, rows))
     qit[GROUP] = pa.array(shown.partition.published_groups() + np.int32(1))
-    sts = {name: _sensitive_table(name, seen) for name, seen in groups.items()}
+    sts = {
+        name: counts_table((GROUP, name, COUNT), seen.groups + np.int32(1), seen)
+        for name, seen in groups.items()
+    }
     return pa.table(qit), sts, _described(table)
-
-
-def _sensitive_table(name: str, seen: Histograms) -> pa.Table:
-    """(group, value, count) records by group, then value."""
-    attribute = seen.attribute
-    assert attribute is not None
-    return pa.table(
-        {
-            GROUP: pa.array(seen.groups + np.int32(1)),
-            name: attribute.decode(seen.values),
-            COUNT: pa.array(seen.counts),
-        }
-    )
 
 
 def _described(table: Microdata) -> tuple[PublishedColumn, ...]:

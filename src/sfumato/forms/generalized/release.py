@@ -8,16 +8,14 @@ input. Groups have no number: rows of one group are alike on every quasi-identif
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Codes, Counts, Ints, Words
-from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes
 from sfumato.core.exact import exact_numbers, means_by_group
@@ -34,17 +32,17 @@ from sfumato.forms.columns import (
     side_for,
 )
 from sfumato.forms.compact import compact
-from sfumato.forms.files import FileFormat, Files, write_release
+from sfumato.forms.files import FileFormat, Files, Pieces
 from sfumato.forms.generalized.blocks import Block, pieces
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.forms.remembering import remembered
+from sfumato.forms.published import Published
 from sfumato.io.writing import printable
 
 STEM = "generalized"
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class GeneralizedTable(Askable):
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class GeneralizedTable(Published):
     """Published rows, with the manifest that explains them.
 
     ``groups`` holds the quasi-identifying columns once per group, ``group_of_row`` leads each row
@@ -52,6 +50,7 @@ class GeneralizedTable(Askable):
     """
 
     kind: ClassVar[str] = "generalized"
+    stem: ClassVar[str] = STEM
     groups: pa.Table
     group_of_row: Codes
     rows: pa.Table
@@ -75,26 +74,10 @@ class GeneralizedTable(Askable):
         """All published columns, one line per person."""
         return pa.concat_tables(pieces([self._block]))
 
-    @remembered
-    def write(
-        self,
-        path: str | Path,
-        *,
-        force: bool = False,
-        format: FileFormat = "parquet",
-        experiment: bool = False,
-    ) -> Path:
-        """Write a release folder, whole or not at all; see ``write_release``."""
-        # a set is turned into its text once, not in every row
-        shown = replace(self, groups=printable(self.groups)) if format == "csv" else self
-        return write_release(
-            path,
-            {STEM: pieces([shown._block])},
-            self.manifest,
-            force=force,
-            format=format,
-            experiment=experiment,
-        )
+    def _first(self, format: FileFormat) -> Pieces:
+        """All published columns; a set is turned into its text once, not in every row."""
+        groups = printable(self.groups) if format == "csv" else self.groups
+        return pieces([Block(groups, self.group_of_row, self.rows)])
 
     @property
     def parts(self) -> list[int]:
@@ -109,24 +92,6 @@ class GeneralizedTable(Askable):
     def tables(self) -> tuple[pa.Table, ...]:
         """Boxes, once for each group, and all other columns, row by row."""
         return (self.groups, self.rows)
-
-    @property
-    def stems(self) -> tuple[str, ...]:
-        """Names of its tables' files, without the format."""
-        return (STEM,)
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """What was lost."""
-        return self.manifest.metrics
-
-    def __repr__(self) -> str:
-        """Sizes and promise."""
-        promised = " & ".join(str(part.get("model")) for part in self.manifest.promise)
-        return (
-            f"GeneralizedTable({self.manifest.rows:,} rows in {self.manifest.groups:,} groups, "
-            f"{promised})"
-        )
 
 
 def boxes_of(table: Microdata, partition: Partition, labels: Labels) -> Boxes:

@@ -11,31 +11,27 @@ columns the SI counts those rows. Releases made by Direct have no SI.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Codes, Counts
-from sfumato.core.askable import Askable
 from sfumato.core.boxes import Boxes
 from sfumato.core.histograms import Histograms
 from sfumato.core.joined import Matching
 from sfumato.core.schema import Role
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.forms.columns import Columns, Labels, columns_of
+from sfumato.forms.columns import Columns, Labels, columns_of, counts_table
 from sfumato.forms.compact import compact
-from sfumato.forms.file_names import stems_found, stems_of
-from sfumato.forms.files import FileFormat, Files, Pieces, write_release
+from sfumato.forms.files import FileFormat, Files, Pieces
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
 from sfumato.forms.parts import parts_of
-from sfumato.forms.remembering import remembered
+from sfumato.forms.published import Published
 from sfumato.io.writing import printable
 
-STEM, SI_STEM = "joined", "sensitive_groups"
 SENSITIVE_GROUP, COUNT = "sensitive_group", "count"
 DIRECT, REFINEMENT = "direct", "refinement"  # the algorithms that make it, in release.json
 EMPTY_LIST = "the external table is empty: this is plain k-anonymity"
@@ -55,8 +51,8 @@ class OwnFigures:
     perimeter: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class JoinRelease(Askable):
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class JoinRelease(Published):
     """The JAT, the SI, and the manifest that explains them.
 
     ``groups`` holds the columns of the JAT once per group and ``group_of_row`` leads every line
@@ -66,6 +62,8 @@ class JoinRelease(Askable):
     """
 
     kind: ClassVar[str] = "joined"
+    stem: ClassVar[str] = "joined"
+    column_stem: ClassVar[str] = "sensitive_groups"
     groups: pa.Table
     group_of_row: Codes
     sis: Mapping[str, pa.Table]
@@ -83,10 +81,8 @@ class JoinRelease(Askable):
         stems: tuple[str, ...] = ()
         if SENSITIVE_GROUP in dict(manifest.types):
             names.append(SENSITIVE_GROUP)
-            about = sensitive or [""]
-            stems = stems_found(SI_STEM, about, files.has)
-            sis = {name: files.whole(stem) for name, stem in zip(about, stems, strict=True)}
-        pieces = files.pieces(STEM, coded=names)
+            sis, stems = files.by_column(cls.column_stem, sensitive or [""])
+        pieces = files.pieces(cls.stem, coded=names)
         first = next(pieces)
         found = set(first.column_names)
         shown = [name for name in names if name in found]
@@ -94,24 +90,26 @@ class JoinRelease(Askable):
             # a column that is declared nowhere: left in, so that verify sees it
             shown = first.column_names
         groups, group_of_row, _ = compact(
-            chain((first,), pieces), shown, lambda lines: files.typed(STEM, lines)
+            chain((first,), pieces), shown, lambda lines: files.typed(cls.stem, lines)
         )
         return cls(groups, group_of_row, sis, manifest, files=stems)
 
     @property
     def joined(self) -> pa.Table:
         """The JAT: all lines, those of a group one after another."""
-        return pa.concat_tables(self._pieces())
+        return pa.concat_tables(self._first("parquet"))
 
     @property
     def parts(self) -> list[int]:
         """The lines of the parts in which the JAT is written."""
         return parts_of(self.groups, self.group_of_row)
 
-    def _pieces(self) -> Pieces:
+    def _first(self, format: FileFormat) -> Pieces:
+        """The JAT; a set is turned into its text once, not in every line."""
+        groups = printable(self.groups) if format == "csv" else self.groups
         low = 0
-        for size in self.parts:
-            yield self.groups.take(pa.array(self.group_of_row[low : low + size]))
+        for size in parts_of(groups, self.group_of_row):
+            yield groups.take(pa.array(self.group_of_row[low : low + size]))
             low += size
 
     @property
@@ -130,45 +128,14 @@ class JoinRelease(Askable):
         return next(iter(self.sis.values()))
 
     @property
+    def _by_column(self) -> Mapping[str, pa.Table]:
+        """The SIs."""
+        return self.sis
+
+    @property
     def tables(self) -> tuple[pa.Table, ...]:
         """The JAT, once for each group, and the SIs."""
         return (self.groups, *self.sis.values())
-
-    @property
-    def stems(self) -> tuple[str, ...]:
-        """Names of its tables' files, without the format."""
-        return (STEM, *(self.files or stems_of(SI_STEM, list(self.sis))))
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """What was lost, over all published lines."""
-        return self.manifest.metrics
-
-    @remembered
-    def write(
-        self,
-        path: str | Path,
-        *,
-        force: bool = False,
-        format: FileFormat = "parquet",
-        experiment: bool = False,
-    ) -> Path:
-        """Write a release folder, whole or not at all; see ``write_release``."""
-        # a set is turned into its text once, not in every line
-        shown = replace(self, groups=printable(self.groups)) if format == "csv" else self
-        stems = (STEM, *stems_of(SI_STEM, list(self.sis)))
-        tables = dict(zip(stems, (shown._pieces(), *self.sis.values()), strict=True))
-        return write_release(
-            path, tables, self.manifest, force=force, format=format, experiment=experiment
-        )
-
-    def __repr__(self) -> str:
-        """Sizes and promise."""
-        promised = " & ".join(str(part.get("model")) for part in self.manifest.promise)
-        return (
-            f"JoinRelease({self.manifest.rows:,} rows in {self.manifest.groups:,} groups, "
-            f"{promised})"
-        )
 
 
 def joined_tables(
@@ -205,14 +172,7 @@ def sensitive_tables(
     for name, seen in groups.items():
         if name in (SENSITIVE_GROUP, COUNT):
             raise SchemaError(f"column {name!r} would clash with the SI's; rename it", column=name)
-        attribute = seen.attribute
-        assert attribute is not None
-        sis[name] = pa.table(
-            {
-                SENSITIVE_GROUP: pa.array(seen.groups + np.int32(1)),
-                name: attribute.decode(seen.values),
-                COUNT: pa.array(seen.counts),
-            }
-        )
-        described.append(describe_column(attribute, Role.SENSITIVE, "value"))
+        assert seen.attribute is not None
+        sis[name] = counts_table((SENSITIVE_GROUP, name, COUNT), seen.groups + np.int32(1), seen)
+        described.append(describe_column(seen.attribute, Role.SENSITIVE, "value"))
     return sis, tuple(described)

@@ -15,31 +15,29 @@ cannot be seen in the files.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Ints
-from sfumato.core.askable import Askable
 from sfumato.core.histograms import Histograms
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables, anatomized_tables
-from sfumato.forms.files import FileFormat, Files, write_release
+from sfumato.forms.columns import counts_table
+from sfumato.forms.files import Files
 from sfumato.forms.form import Shown
 from sfumato.forms.manifest import Manifest, PublishedColumn, encoded
-from sfumato.forms.remembering import remembered
-
-STEM = "permuted"
+from sfumato.forms.published import Published
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class PermutedTable(Askable):
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class PermutedTable(Published):
     """The rows, and the manifest that explains them."""
 
     kind: ClassVar[str] = "permuted"
+    stem: ClassVar[str] = "permuted"
     table: pa.Table
     manifest: Manifest
 
@@ -47,16 +45,6 @@ class PermutedTable(Askable):
     def tables(self) -> tuple[pa.Table, ...]:
         """The one table."""
         return (self.table,)
-
-    @property
-    def stems(self) -> tuple[str, ...]:
-        """Names of its tables' files, without the format."""
-        return (STEM,)
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """What was lost."""
-        return self.manifest.metrics
 
     def as_anatomized(self) -> AnatomizedTables:
         """The same information as QIT and ST."""
@@ -68,37 +56,10 @@ class PermutedTable(Askable):
             replace(self.manifest, kind=AnatomizedTables.kind),
         )
 
-    @remembered
-    def write(
-        self,
-        path: str | Path,
-        *,
-        force: bool = False,
-        format: FileFormat = "parquet",
-        experiment: bool = False,
-    ) -> Path:
-        """Write a release folder, whole or not at all; see ``write_release``."""
-        return write_release(
-            path,
-            {STEM: self.table},
-            self.manifest,
-            force=force,
-            format=format,
-            experiment=experiment,
-        )
-
     @classmethod
     def read(cls, files: Files) -> PermutedTable:
         """Read the table of a release folder."""
-        return cls(files.whole(STEM), files.manifest)
-
-    def __repr__(self) -> str:
-        """Sizes and promise."""
-        promised = " & ".join(str(part.get("model")) for part in self.manifest.promise)
-        return (
-            f"PermutedTable({self.manifest.rows:,} rows in {self.manifest.groups:,} groups, "
-            f"{promised})"
-        )
+        return cls(files.whole(cls.stem), files.manifest)
 
 
 def permuted_table(
@@ -118,10 +79,4 @@ def _counted(column: PublishedColumn, table: pa.Table, numbers: Ints, groups: In
     """The ST of an attribute: groups have these numbers, rows are in these groups."""
     attribute, codes = encoded(column, table.column(column.name))
     seen = Histograms.of_groups(attribute, codes, groups.astype(np.int32), len(numbers))
-    return pa.table(
-        {
-            GROUP: pa.array(numbers[seen.groups]),
-            column.name: attribute.decode(seen.values),
-            COUNT: pa.array(seen.counts),
-        }
-    )
+    return counts_table((GROUP, column.name, COUNT), numbers[seen.groups], seen)

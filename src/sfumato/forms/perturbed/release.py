@@ -26,14 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Ints
-from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
@@ -41,12 +39,10 @@ from sfumato.core.schema import Role
 from sfumato.errors import Infeasible, ParameterError, SchemaError
 from sfumato.forms.columns import insensitive_columns
 from sfumato.forms.figures import rounded
-from sfumato.forms.file_names import stems_found, stems_of
-from sfumato.forms.files import FileFormat, Files, write_release
+from sfumato.forms.files import Files
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.forms.remembering import remembered
+from sfumato.forms.published import Published
 
-STEM, DOMAIN = "perturbed", "domain"
 MODEL = "perturbation"
 _WORDS = 2.0**64  # different random words
 
@@ -84,33 +80,30 @@ class Retention:
         return 1 / (self.p + self.noise)
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class PerturbedTable(Askable):
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
+class PerturbedTable(Published):
     """The rows, the domain of every perturbed attribute, and the manifest that explains them.
 
     ``files`` are the names that the domains' files have, if they are not the usual ones.
     """
 
     kind: ClassVar[str] = "perturbed"
+    stem: ClassVar[str] = "perturbed"
+    column_stem: ClassVar[str] = "domain"
     table: pa.Table
     domains: Mapping[str, pa.Table]
     manifest: Manifest
     files: tuple[str, ...] = field(default=(), repr=False)
 
     @property
+    def _by_column(self) -> Mapping[str, pa.Table]:
+        """The domains."""
+        return self.domains
+
+    @property
     def tables(self) -> tuple[pa.Table, ...]:
         """The rows, and the domains."""
         return (self.table, *self.domains.values())
-
-    @property
-    def stems(self) -> tuple[str, ...]:
-        """Names of its tables' files, without the format."""
-        return (STEM, *(self.files or stems_of(DOMAIN, list(self.domains))))
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """What was lost."""
-        return self.manifest.metrics
 
     def retention(self, name: str) -> Retention:
         """How often a perturbed attribute's values were kept, as release.json states it."""
@@ -119,30 +112,13 @@ class PerturbedTable(Askable):
                 return Retention(float(stated["p"]), self.domains[name].num_rows)
         raise SchemaError(f"release.json does not say how {name!r} is perturbed", column=name)
 
-    @remembered
-    def write(
-        self,
-        path: str | Path,
-        *,
-        force: bool = False,
-        format: FileFormat = "parquet",
-        experiment: bool = False,
-    ) -> Path:
-        """Write a release folder, whole or not at all; see ``write_release``."""
-        stems = (STEM, *stems_of(DOMAIN, list(self.domains)))
-        tables = dict(zip(stems, (self.table, *self.domains.values()), strict=True))
-        return write_release(
-            path, tables, self.manifest, force=force, format=format, experiment=experiment
-        )
-
     @classmethod
     def read(cls, files: Files) -> PerturbedTable:
         """Read the tables of a release folder."""
         manifest = files.manifest
         names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
-        stems = stems_found(DOMAIN, names, files.has)
-        domains = {name: files.whole(stem) for name, stem in zip(names, stems, strict=True)}
-        return cls(files.whole(STEM), domains, manifest, stems)
+        domains, stems = files.by_column(cls.column_stem, names)
+        return cls(files.whole(cls.stem), domains, manifest, stems)
 
     def __repr__(self) -> str:
         """Size and promise."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sfumato.errors import StoreError
+from sfumato.io.folders import flush_entry
 from sfumato.io.paths import usable
 from sfumato.statdb.store import HEADER
 
@@ -141,16 +142,7 @@ def _make_private(path: Path) -> None:
                 if stat.S_IMODE(name.stat().st_mode) & ~_OWNER:
                     name.chmod(_OWNER)
     else:
-        _flush_folder(path.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        flush_entry(path.parent)
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -26,7 +26,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from sfumato.errors import ParameterError, StoreError
@@ -169,12 +168,7 @@ class Tokens:
     def __enter__(self) -> Tokens:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _current(self) -> dict[str, _Known]:

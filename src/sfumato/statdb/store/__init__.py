@@ -44,12 +44,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.errors import OutputExists, StoreError
-from sfumato.io.folders import explanation, new_folder
+from sfumato.io.folders import explanation, flush_entry, new_folder
 from sfumato.io.locks import Busy, take_lock
 from sfumato.io.paths import usable
 from sfumato.statdb.store.files import (
     Patch,
-    flush_folder,
     private_file,
     read_table,
     require_unchanged,
@@ -202,7 +201,7 @@ def replace_waiting(path: str | Path, waiting: pa.Table) -> None:
     folder = Path(path)
     with _or_as_before(folder) as old:
         header = {**old, "waiting": write_waiting(folder / str(old["state"]), waiting)}
-        flush_folder(folder / str(old["state"]))
+        flush_entry(folder / str(old["state"]))
         put_header(folder, {**header, "version": version_of(header)})
 
 

@@ -140,16 +140,6 @@ def require_unchanged(path: Path, checksum: int, folder: Path) -> None:
         raise StoreError(f"{folder} is damaged: {path.name} was changed", path=folder)
 
 
-def flush_folder(folder: Path) -> None:
-    """Have the names in a folder on disk; its files are there already."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def _put_array(file: Any, array: NDArray[Any]) -> None:
     whole = np.ascontiguousarray(array)
     np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(whole))

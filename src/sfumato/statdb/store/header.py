@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import StoreError
-from sfumato.statdb.store.files import flush_folder, write_bytes
+from sfumato.io.folders import flush_entry
+from sfumato.statdb.store.files import write_bytes
 
 FORMAT = "sfumato-statdb"
 # rows that wait, or patches, are not for a program that would forget them
@@ -30,7 +31,7 @@ def put_header(folder: Path, header: Mapping[str, Any]) -> None:
     text = json.dumps({**header, "checksum": seal(header)}, indent=1, ensure_ascii=False)
     write_bytes(folder / _FRESH, text.encode())
     (folder / _FRESH).replace(folder / HEADER)
-    flush_folder(folder)
+    flush_entry(folder)
     clear_leftovers(folder, header)
 
 

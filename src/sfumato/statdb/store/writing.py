@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.io.folders import flush_entry
 from sfumato.statdb.store.files import (
     Patch,
-    flush_folder,
     read_patches,
     require_unchanged,
     write_array,
@@ -62,7 +62,7 @@ def described(
     patch: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """The header of what was written into a state, whose names are on disk then."""
-    flush_folder(state)
+    flush_entry(state)
     header = {
         "format": FORMAT,
         "state": state.name,

@@ -32,7 +32,7 @@ rank_values: Any = numba.njit(
 )
 
 
-def cloud_of(codes: list[int], weights: list[int] | None = None) -> PointArrays:
+def point_arrays(codes: list[int], weights: list[int] | None = None) -> PointArrays:
     n = len(codes)
     return PointArrays(
         np.array(codes, np.int32).reshape(n, 1),
@@ -68,7 +68,7 @@ def segments(draw: st.DrawFn, top: int) -> tuple[list[int], list[int]]:
 def assert_ranked(codes: list[int], weights: list[int], is_set: bool) -> None:
     workspace = desk_for(DOMAIN)
     workspace.bounds[0] = min(codes), max(codes)
-    n = int(rank_values(cloud_of(codes, weights), is_set, 0, 0, len(codes), workspace))
+    n = int(rank_values(point_arrays(codes, weights), is_set, 0, 0, len(codes), workspace))
     amounts: Counter[int] = Counter()
     for code, weight in zip(codes, weights, strict=True):
         amounts[code] += weight
@@ -98,7 +98,7 @@ def test_move(codes: list[int], cut: int, quota: int) -> None:
     ranks: Codes = np.array([2, 0, 3, 1, 4], np.int32)
     next_rank = sum(ranks[code] == cut + 1 for code in codes)
     quota = min(quota, next_rank)
-    arrays = cloud_of(codes, list(range(1, len(codes) + 1)))
+    arrays = point_arrays(codes, list(range(1, len(codes) + 1)))
     tied = [point for point, code in enumerate(codes) if ranks[code] == cut + 1]
     last = tied[quota - 1] if quota else -1
     middle = int(move_points(arrays, 0, 0, len(codes), cut, last, ranks))
@@ -115,7 +115,7 @@ def test_move(codes: list[int], cut: int, quota: int) -> None:
 
 
 def test_move_leaves_the_rest_of_the_cloud_alone() -> None:
-    arrays = cloud_of([4, 3, 2, 1, 0, 4, 3])
+    arrays = point_arrays([4, 3, 2, 1, 0, 4, 3])
     ranks = np.arange(5, dtype=np.int32)
     assert move_points(arrays, 0, 2, 5, 1, -1, ranks) == 4
     assert arrays.member[[0, 1, 5, 6]].tolist() == [0, 1, 5, 6]
@@ -124,7 +124,7 @@ def test_move_leaves_the_rest_of_the_cloud_alone() -> None:
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=60), st.randoms(use_true_random=False))
 def test_the_last_of_a_quota(codes: list[int], chance: Any) -> None:
     """However the points were moved about before."""
-    arrays, workspace = cloud_of(codes), new_workspace(len(codes), np.array([3]), 1)
+    arrays, workspace = point_arrays(codes), new_workspace(len(codes), np.array([3]), 1)
     workspace.ranks[:3] = 0, 1, 2
     chance.shuffle(order := list(range(len(codes))))
     arrays.member[:] = order

@@ -16,7 +16,7 @@ from sfumato.algorithms.topdown import merge, split_cloud
 from sfumato.algorithms.topdown.index import GONE, Index
 from sfumato.algorithms.topdown.merge import dequeue, enqueue, merge_groups
 from sfumato.algorithms.topdown.search import find_neighbours
-from sfumato.algorithms.topdown.space import BITS, PointArrays, Sets, cloud_of, ones, sets_of
+from sfumato.algorithms.topdown.space import BITS, PointArrays, Sets, ones, point_arrays, sets_of
 from sfumato.algorithms.topdown.taking import new_plan, plan_taking, take_points
 from sfumato.core.boxes import Ranges, ValueSets
 from sfumato.core.microdata import Microdata
@@ -49,7 +49,7 @@ take: Any = numba.njit(
 def prepared(table: Microdata, seed: int) -> tuple[PointArrays, Sets]:
     points = Points.distinct(table, {})
     order = Randomness(seed).permutation(len(points.weights)).astype(np.int32)
-    return cloud_of(table, points, order), sets_of(table)
+    return point_arrays(table, points, order), sets_of(table)
 
 
 def ring(index: Index, group: int) -> list[int]:

@@ -330,7 +330,7 @@ def test_a_header_that_was_replaced_is_not_taken_back(
         if folder == db.path:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr("sfumato.statdb.store.header.flush_folder", fails)
+    monkeypatch.setattr("sfumato.statdb.store.header.flush_entry", fails)
     with pytest.raises(StoreError, match="has changed, and a power cut may undo that"):
         db.apply(deleted=microdata(people().slice(0, 5)))
     monkeypatch.undo()
