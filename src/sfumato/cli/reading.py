@@ -1,4 +1,4 @@
-"""The options of all commands that read the owner's table, for CSV files without a header."""
+"""The options of all commands that read the owner's table: its first line, and its size."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
+
+from sfumato.cli.sizes import Bytes
 
 
 def first_line(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,6 +31,17 @@ def first_line(command: Callable[..., Any]) -> Callable[..., Any]:
         "--names, replace it.",
     )
     return names(header(command))
+
+
+def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --memory, for tables that may be larger."""
+    return click.option(
+        "--memory",
+        type=Bytes(),
+        metavar="SIZE",
+        help="How much memory to take, such as 2GB or 500MiB; half of what is free. A larger file "
+        "is read part by part.",
+    )(command)
 
 
 def stated_names(names: Sequence[str]) -> str:

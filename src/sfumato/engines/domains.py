@@ -104,19 +104,20 @@ def _numbered(rows: Rows, columns: Sequence[str]) -> Iterator[pa.Table]:
     first = 0
     # at least one part, so that there is something to count in
     nothing = rows.fields(columns).empty_table()
-    for part in _parts(chain((nothing,), rows.scan(columns))):
+    for part in joined_parts(chain((nothing,), rows.scan(columns)), PART_ROWS):
         numbers = pa.array(np.arange(first, first + part.num_rows))
         first += part.num_rows
         yield part.append_column(ROW, numbers)
 
 
-def _parts(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def joined_parts(batches: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Batches put together until they have so many rows."""
     held: list[pa.Table] = []
     size = 0
     for batch in batches:
         held.append(batch)
         size += batch.num_rows
-        if size >= PART_ROWS:
+        if size >= rows:
             yield pa.concat_tables(held).combine_chunks()
             held, size = [], 0
     if held:

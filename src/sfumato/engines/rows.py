@@ -21,7 +21,7 @@ from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
 from sfumato.engines.csv_rows import csv_types, scan_csv
-from sfumato.engines.memory import available_memory
+from sfumato.engines.memory import memory_or_half
 from sfumato.engines.typed_rows import is_typed, scan_typed, stated_types
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
@@ -138,16 +138,25 @@ def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:
     return rows, size
 
 
-def needs_streaming(source: object, schema: Schema) -> bool:
-    """Whether a file is likely not to fit into memory together with what publishing it takes."""
+def needs_streaming(source: object, schema: Schema, memory: int | None = None) -> bool:
+    """Whether a file is likely not to fit into memory together with what publishing it takes.
+
+    Without a limit ``memory`` is half of what there is.
+    """
     if not isinstance(source, str | Path) or "://" in str(source):
         return False
     try:
-        rows, stored = stored_size(source, schema)
+        needed = needed_memory(source, schema)
     except (DataError, OSError):
         return False  # reading it says what is wrong
+    return needed > memory_or_half(memory)
+
+
+def needed_memory(source: str | Path, schema: Schema) -> int:
+    """The bytes that a file is likely to take, together with what publishing it takes."""
+    rows, stored = stored_size(source, schema)
     columns = len(schema.quasi) + len(schema.sensitive) + len(schema.insensitive)
-    return max(3 * stored, rows * columns * _IN_MEMORY_BYTES) > available_memory() // 2
+    return max(3 * stored, rows * columns * _IN_MEMORY_BYTES)
 
 
 def checksum(source: str | Path) -> bytes:

@@ -21,6 +21,7 @@ from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes
 from sfumato.core.exact import exact_numbers, means_by_group
+from sfumato.core.histograms import count_codes
 from sfumato.core.keyed import Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -95,6 +96,11 @@ class GeneralizedTable(Askable):
             format=format,
             experiment=experiment,
         )
+
+    @property
+    def sizes(self) -> Counts:
+        """Rows of each group."""
+        return count_codes(self.group_of_row, self.groups.num_rows)
 
     @property
     def parts(self) -> list[int]:

@@ -1,0 +1,198 @@
+"""Who looks at a table or a release beyond memory sees what is seen in memory.
+
+Every form of release and type of file, in any number of parts: counts are equal, and sums of
+fractions up to their rounding.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.audits.breach import Breach, View, everybody, individual_breach, row_breach, view
+from sfumato.audits.breach.persons import Persons
+from sfumato.engines import domains, parts
+from sfumato.engines.parts import TableParts, open_parts
+from sfumato.errors import DataError, OutOfMemory, SfumatoWarning
+from sfumato.forms import files as release_files
+from sfumato.forms import load
+from sfumato.forms.generalized import counted
+from tests.conformance.test_engines import WRITERS
+from tests.support.sealing import reseal
+from tests.support.seeds import long_seed
+
+ROWS = 900
+ENOUGH = 10**7
+SEED = long_seed(16)
+SCHEMA = sf.Schema(
+    quasi=["age", "town", "income", "job"], sensitive=["ill", "debt"], insensitive=["note"],
+    orders={"job": ["cook", "nurse", "judge"]},
+)  # fmt: skip
+
+
+def people() -> pa.Table:
+    chance = np.random.default_rng(5)
+    ages = [None if chance.random() < 0.05 else int(age) for age in chance.integers(20, 60, ROWS)]
+    ill = [None if chance.random() < 0.02 else ["flu", "cold", "gout"][i % 3] for i in range(ROWS)]
+    return pa.table(
+        {
+            "age": pa.array(ages, pa.int8()),
+            "town": chance.choice(["A", "B", "C", "D, E"], ROWS, p=[0.5, 0.3, 0.1, 0.1]),
+            "income": np.round(chance.normal(30, 2, ROWS)),
+            "job": chance.choice(["cook", "nurse", "judge"], ROWS),
+            "ill": pa.array(ill),
+            "debt": chance.integers(0, 40, ROWS),
+            "note": chance.choice(["x", "y"], ROWS),
+        }
+    )
+
+
+PEOPLE = sf.Microdata.from_arrow(people(), SCHEMA)
+Publish = Callable[[], Any]
+RELEASES: dict[str, Publish] = {
+    "ranges": lambda: sf.publish(PEOPLE, sf.Mondrian(), sf.KAnonymity(5), seed=SEED),
+    "relaxed": lambda: sf.publish(PEOPLE, sf.Mondrian(relaxed=True), sf.KAnonymity(5), seed=SEED),
+    "sets": lambda: sf.publish(
+        PEOPLE, sf.Mondrian(), sf.KAnonymity(9), labels="sets", seed=SEED
+    ),
+    "left out": lambda: sf.publish(
+        PEOPLE, sf.FullDomain(suppress=0.3), sf.KAnonymity(3), seed=SEED
+    ),
+    "anatomized": lambda: sf.publish(
+        PEOPLE, sf.Anatomize(), sf.LDiversity(2, on="ill") & sf.LDiversity(3, on="debt"), seed=SEED
+    ),
+    "permuted": lambda: sf.publish(
+        PEOPLE, sf.Mondrian(), sf.DistinctLDiversity(2), form="permuted", seed=SEED
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=[7, 250, ROWS])
+def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Nothing fits into memory; parts have so many rows, and pieces of releases few."""
+    rows: int = request.param
+    monkeypatch.setattr(domains, "PART_ROWS", rows)
+    monkeypatch.setattr(parts, "needs_streaming", lambda *_: True)
+    monkeypatch.setattr(release_files, "PIECE", 50)
+    monkeypatch.setattr(release_files, "_BLOCK_BYTES", 2**11)
+    return rows
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def release(request: pytest.FixtureRequest) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SfumatoWarning)
+        return RELEASES[request.param]()
+
+
+def figures(found: Breach) -> dict[str, Any]:
+    stated = found.to_dict()
+    return {**stated, "mean": pytest.approx(stated["mean"], rel=1e-12)}
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+@pytest.mark.parametrize("memory", [100_000, ENOUGH])
+def test_everybody_is_at_the_same_risk(
+    release: Any, format: Any, memory: int, in_parts: int, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """With little memory exact vectors meet in several buckets."""
+    monkeypatch.setattr(load, "require_loadable", lambda *_: None)
+    monkeypatch.setattr(view, "require_loadable", lambda *_: None)
+    monkeypatch.setattr(counted, "_ENTRY_BYTES", 1)
+    folder = release.write(tmp_path / "out", format=format)
+    voters = people().select(SCHEMA.quasi).slice(0, 400)
+    source = WRITERS["parquet"](people(), tmp_path / "people")
+    for sensitive, listed in (("ill", None), ("debt", voters)):
+        seen = View.read(folder, sensitive, memory)
+        with open_parts(source, SCHEMA, memory) as truth:
+            assert truth.engine is not None
+            rows, persons = everybody(seen, truth, listed, memory)
+        there = individual_breach(release, PEOPLE, sensitive=sensitive, external=listed)
+        assert rows.to_dict() == figures(row_breach(release, sensitive=sensitive))
+        assert persons.to_dict() == figures(there)
+        assert persons.times is not None
+        assert np.repeat(persons.probabilities, persons.times).tolist() == pytest.approx(
+            sorted(there.probabilities), rel=1e-12
+        )
+
+
+def test_a_person_is_believed_the_same(release: Any, in_parts: int, tmp_path: Path) -> None:
+    folder = release.write(tmp_path / "out", format="csv")
+    for person in ({"age": 31, "town": "A"}, {"job": "judge"}, {"age": None}):
+        there = sf.belief(release, person, sensitive="ill")
+        seen = View.read(folder, "ill", ENOUGH)
+        assert seen.belief(Persons.known(seen.release, person), None) == there
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_the_truth_may_be_in_any_file(kind: str, in_parts: int, tmp_path: Path) -> None:
+    seen = View.of(RELEASES["ranges"](), "ill")
+    source = WRITERS[kind](people(), tmp_path / "people")
+    with open_parts(source, SCHEMA, ENOUGH) as truth:
+        assert truth.engine is not None
+        _, persons = everybody(seen, truth, None, ENOUGH)
+    _, there = everybody(seen, TableParts.of(PEOPLE), None, ENOUGH)
+    assert persons.to_dict() == figures(there)
+
+
+def test_another_table_is_refused_in_parts_as_well(in_parts: int, tmp_path: Path) -> None:
+    seen = View.of(RELEASES["ranges"](), "ill")
+    table = people()
+    older = table.set_column(0, "age", pa.array([99] * ROWS, pa.int8()))
+    other = table.set_column(4, "ill", pa.array(["plague"] * ROWS))
+    for strange, why in (
+        (table.slice(1), "made of 900 rows and the table has 899"),
+        (other, "with other counts than the table has them"),
+        (older, "900 rows of the true table fit no published row"),
+    ):
+        source = WRITERS["parquet"](strange, tmp_path / "people")
+        with open_parts(source, SCHEMA, ENOUGH) as truth, pytest.raises(DataError, match=why):
+            everybody(seen, truth, None, ENOUGH)
+
+
+def test_too_little_memory_is_said(in_parts: int, tmp_path: Path) -> None:
+    folder = RELEASES["ranges"]().write(tmp_path / "out")
+    with pytest.raises(OutOfMemory, match=r"too few for the groups of this .* allow [0-9,]+ bytes"):
+        View.read(folder, "ill", 1000)
+    exact = RELEASES["anatomized"]().write(tmp_path / "exact")
+    with pytest.raises(OutOfMemory, match=r"too few for the rows of this .* allow [0-9,]+ bytes"):
+        View.read(exact, "ill", 1000)
+    seen = View.read(exact, "ill", ENOUGH)
+    source = WRITERS["parquet"](people(), tmp_path / "people")
+    with (
+        open_parts(source, SCHEMA, ENOUGH) as truth,
+        pytest.raises(OutOfMemory, match=r"a probability of their own; allow [0-9,]+ bytes"),
+    ):
+        everybody(seen, truth, None, 100)
+
+
+Damage = Callable[[pa.Table], pa.Table]
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    "apart": (lambda t: pa.concat_tables([t.slice(1), t.slice(0, 1)]), "do not stand together"),
+    "gone": (lambda t: t.slice(1), "900 rows are stated, 899 published"),
+    "ill": (lambda t: t.drop_columns(["ill"]), "'ill' is declared but not published"),
+    "town": (lambda t: t.drop_columns(["town"]), "'town' is declared but not published"),
+}
+
+
+def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
+    """Rows of a group that stand apart, rows that are gone, and columns that are."""
+    release = RELEASES["ranges"]()
+    for name, (damage, why) in DAMAGES.items():
+        folder = release.write(tmp_path / name)
+        path = folder / "generalized.parquet"
+        pq.write_table(damage(pq.read_table(path)), path)
+        reseal(folder)
+        with pytest.raises(DataError, match=why):
+            View.read(folder, "ill", ENOUGH)
+        with pytest.raises(DataError, match=why):
+            View.of(sf.load(folder), "ill")
