@@ -17,10 +17,7 @@ from sfumato.cli.reading import first_line, memory_option
 from sfumato.core.schema import Role
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.parts import open_parts, require_in_memory
-from sfumato.forms.load import load
-from sfumato.forms.registry import FORMS
-from sfumato.forms.stated import read_manifest
-from sfumato.io.paths import usable
+from sfumato.forms.load import is_joined, load
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read, read_table
 
@@ -85,7 +82,7 @@ def breach(
         raise click.UsageError("--query and --names are for the true table: --truth FILE -s FILE")
     limit, schema = memory_or_half(memory), read_schema(schema_path) if schema_path else None
     listing = {"missing": reading["missing"], "header": reading["header"]}
-    if truth is not None and schema is not None and _is_joined(folder):
+    if truth is not None and schema is not None and is_joined(folder):
         require_in_memory(truth, schema, limit, "finding out who is in the table")
         table = read(truth, schema, **reading)
         return _print_join_risk(join_risk(load(folder), table, external, **listing), as_json)
@@ -106,11 +103,6 @@ def breach(
     if levels:
         _print_everybody(page, levels, with_list=listed is not None)
     return 0
-
-
-def _is_joined(folder: str) -> bool:
-    form = FORMS.get(read_manifest(usable(folder)).kind)
-    return form is not None and form.external
 
 
 def _print_join_risk(risk: JoinRisk, as_json: bool) -> int:

@@ -11,10 +11,12 @@ from sfumato.audits.evaluation import evaluate as evaluate_release
 from sfumato.audits.report.text import number, percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
-from sfumato.cli.reading import first_line
+from sfumato.cli.reading import first_line, memory_option
 from sfumato.core.query import Query
+from sfumato.engines.memory import memory_or_half
+from sfumato.engines.parts import open_parts, require_in_memory
+from sfumato.forms.load import is_joined
 from sfumato.io.schema_files import read_schema
-from sfumato.io.tables import read
 from sfumato.queries.workload_files import read_workload
 
 _REPORT = "report.html"
@@ -49,6 +51,7 @@ _REPORT = "report.html"
     help="Text that stands for a missing value; may be repeated.",
 )
 @first_line
+@memory_option
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 def evaluate(
@@ -63,6 +66,7 @@ def evaluate(
     missing: tuple[str, ...],
     names: list[str] | None,
     header: bool | None,
+    memory: int | None,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -81,18 +85,16 @@ def evaluate(
         require_place(page, force=force)
     with show.stages(as_json) as tell:
         tell("reading", 0.0)
-        table = read(
-            truth, read_schema(schema_path),
-            query=query, missing=missing, names=names, header=header,
-        )  # fmt: skip
-        found = evaluate_release(
-            folder,
-            table,
-            asked,
-            queries=queries,
-            seed=seed,
-            progress=tell,
-        )
+        schema, limit = read_schema(schema_path), memory_or_half(memory)
+        if is_joined(folder):
+            require_in_memory(truth, schema, limit, "finding out who is in the table")
+        with open_parts(
+            truth, schema, limit, query=query, missing=missing, names=names, header=header
+        ) as table:
+            found = evaluate_release(
+                folder, table, asked,
+                queries=queries, seed=seed, progress=tell, memory_limit=memory,
+            )  # fmt: skip
     if page is not None:
         found.write_html(page, force=force)
     if as_json:

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.core.arrays import Codes, Counts
+from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import count_codes
 from sfumato.core.microdata import Microdata
@@ -34,17 +35,19 @@ Key = Callable[..., Codes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TableParts:
+class TableParts(Askable):
     """A table in parts of coded rows; without an ``engine`` it is ``domain``, and in memory.
 
-    Else ``domain`` has the schema and the domains, and no rows. ``counts`` are those of the values
-    of each column in the whole table, by code.
+    Else ``domain`` has the schema and the domains, and no rows, and what is found out about the
+    rows may take ``memory`` bytes. ``value_counts`` are those of the values of each column in
+    the whole table, by code.
     """
 
     domain: Microdata
     n_rows: int
-    counts: Mapping[str, Counts]
+    value_counts: Mapping[str, Counts]
     engine: Engine | None = None
+    memory: int = 0
 
     @classmethod
     def of(cls, table: Microdata) -> TableParts:
@@ -109,7 +112,9 @@ def open_parts(
     with TemporaryDirectory(prefix="sfumato-") as folder, Scratch(Path(folder)) as scratch:
         engine = open_engine(rows, scratch, _silent)
         counted = count_values(engine, rows)
-        yield TableParts(counted.domain(), counted.n_rows, counted.counts, counted.encoded(engine))
+        yield TableParts(
+            counted.domain(), counted.n_rows, counted.counts, counted.encoded(engine), memory
+        )
 
 
 def require_in_memory(source: Source, schema: Schema, memory: int, doing: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sfumato.core.foreign import our_errors
+from sfumato.core.schema import Role
 from sfumato.errors import OutOfMemory, ReleaseError
 from sfumato.forms.checksums import other_checksums
 from sfumato.forms.files import Files
@@ -66,9 +67,17 @@ def form_in(files: Files) -> Form:
     return FORMS[kind]
 
 
+def is_joined(path: str | Path) -> bool:
+    """Whether a folder holds a release with lines of people who are not in the microdata."""
+    form = FORMS.get(read_manifest(usable(path)).kind)
+    return form is not None and form.external
+
+
 def require_loadable(manifest: Manifest, memory: int, doing: str) -> None:
     """Raise unless the tables of a release are likely to fit, together with work on them."""
-    least = manifest.rows * (_ROW_BYTES + _CELL_BYTES * len(manifest.types))
+    boxes = manifest.kind in FORMS and FORMS[manifest.kind].boxes
+    kept = [column for column in manifest.columns if not boxes or column.role != Role.QUASI]
+    least = manifest.rows * (_ROW_BYTES + _CELL_BYTES * len(kept))
     if least > memory:
         raise OutOfMemory(
             f"{memory:,} bytes of memory are too few for the rows of this release; allow "

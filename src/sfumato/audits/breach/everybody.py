@@ -79,7 +79,7 @@ def named_chances(
     names = Persons.true(view.release, truth.domain).names
     require_rows(view.release, truth.n_rows)
     real = _translated(truth.attributes[view.name], view.attribute)
-    require_values(view.groups, truth.counts[view.name], real, suppressed)
+    require_values(view.groups, truth.value_counts[view.name], real, suppressed)
     shares, unmatched = view.groups.shares, 0
     for cells, part in _blocks(view, truth, memory):
         chances = row_chances(cells, view.release, external, names)
