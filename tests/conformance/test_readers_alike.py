@@ -19,15 +19,17 @@ import pytest
 
 import sfumato as sf
 from sfumato.asking import parted
+from sfumato.audits import column_counts, inspecting
 from sfumato.audits.breach import Breach, View, everybody, individual_breach, row_breach, view
 from sfumato.audits.breach.persons import Persons
+from sfumato.audits.inspecting import inspect_table
 from sfumato.engines import csv_rows, domains, parts, typed_rows
 from sfumato.engines.parts import TableParts, open_parts
-from sfumato.errors import DataError, OutOfMemory, QueryRefused, SfumatoWarning
+from sfumato.errors import DataError, OutOfMemory, QueryRefused, SfumatoError, SfumatoWarning
 from sfumato.forms import files as release_files
 from sfumato.forms import load
 from sfumato.forms.generalized import counted
-from tests.conformance.test_engines import WRITERS
+from tests.conformance.test_engines import CASES, UNWRITABLE, WRITERS
 from tests.support.sealing import reseal
 from tests.support.seeds import long_seed
 
@@ -244,6 +246,68 @@ def test_a_release_too_large_to_be_asked_is_refused(tmp_path: Path) -> None:
     folder = RELEASES["ranges"]().write(tmp_path / "out")
     with pytest.raises(OutOfMemory, match=r"too few for the rows of this .* allow [0-9,]+ bytes"):
         sf.evaluate(folder, PEOPLE, memory_limit=1000)
+
+
+def looked_at(source: Path, schema: sf.Schema | None = None, memory: int = ENOUGH) -> Any:
+    try:
+        return inspect_table(source, schema, missing=("x", "0"), memory_limit=memory)
+    except SfumatoError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def nothing_fits(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[str]:
+    """The columns whose values are too many to be kept, as they are found."""
+    monkeypatch.setattr(domains, "PART_ROWS", rows)
+    monkeypatch.setattr(typed_rows, "_BATCH_ROWS", rows)
+    monkeypatch.setattr(csv_rows, "_BLOCK_BYTES", 1024)
+    for place in (parts, inspecting):
+        monkeypatch.setattr(place, "needs_streaming", lambda *_: True)
+    spilled: list[str] = []
+    count = column_counts._spilled
+
+    def watched(columns: Any, name: str, *rest: Any) -> int:
+        spilled.append(name)
+        return count(columns, name, *rest)
+
+    monkeypatch.setattr(column_counts, "_spilled", watched)
+    return spilled
+
+
+def known_people() -> pa.Table:
+    """With columns that name people: all different, and many of them."""
+    ids = pa.array([f"p{i * 7 % ROWS}" if i % 11 else None for i in range(ROWS)])
+    return people().append_column("patient id", ids).append_column("visit", pa.array(range(ROWS)))
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("memory", [40_000, ENOUGH])
+def test_a_table_looks_the_same(
+    kind: str, memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With little memory values, and rows that are alike, meet in several buckets."""
+    source = WRITERS[kind](known_people(), tmp_path / "people")
+    before = [looked_at(source, schema) for schema in (None, SCHEMA)]
+    assert before[0].risk.unique_rows > before[1].risk.unique_rows > 0
+    spilled = nothing_fits(monkeypatch, 250)
+    assert [looked_at(source, schema, memory) for schema in (None, SCHEMA)] == before
+    assert ("visit" in spilled) == (memory < ENOUGH)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("name", CASES)
+def test_values_of_any_type_look_the_same(
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = CASES[name]
+    if any(word in str(values.type) for word in (*UNWRITABLE.get(kind, ()), "binary")):
+        pytest.skip("cannot be written")
+    numbers = pa.array(range(len(values)))
+    source = WRITERS[kind](pa.table({"v": values, "n": numbers}), tmp_path / "table")
+    before = looked_at(source)
+    spilled = nothing_fits(monkeypatch, 17)
+    for memory in (6000, ENOUGH):
+        assert looked_at(source, memory=memory) == before
+    assert "n" in spilled or isinstance(before, str)
 
 
 Damage = Callable[[pa.Table], pa.Table]

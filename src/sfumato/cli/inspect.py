@@ -9,23 +9,14 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.audits.inspection import (
-    ColumnProfile,
-    Repeats,
-    Risk,
-    assess,
-    guess_schema,
-    profile,
-    repeated_identifiers,
-)
+from sfumato.audits.inspecting import inspect_table
+from sfumato.audits.inspection import ColumnProfile, Repeats, Risk, repeated_identifiers
 from sfumato.cli import show
-from sfumato.cli.reading import first_line, stated_names
-from sfumato.core.microdata import Microdata
+from sfumato.cli.reading import first_line, memory_option, stated_names
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
-from sfumato.io.tables import read_table
 
 _LISTED = 6
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
@@ -49,6 +40,7 @@ _NARROW = 100  # columns of a terminal in which the reasons would squeeze the na
     help="Text that stands for a missing value; may be repeated.",
 )
 @first_line
+@memory_option
 @click.option("--force", is_flag=True, help="Replace an existing schema file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def inspect(
@@ -59,6 +51,7 @@ def inspect(
     missing: tuple[str, ...],
     names: list[str] | None,
     header: bool | None,
+    memory: int | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -66,11 +59,12 @@ def inspect(
 
     Roles are guesses on the safe side; look at each before you publish.
     """
-    table = read_table(source, query=query, missing=missing, names=names, header=header, trim=True)
-    profiles = profile(table)
-    schema = read_schema(schema_path) if schema_path else _guessed(profiles)
-    risk = assess(Microdata.from_arrow(table, schema)) if schema else None
-    repeats = repeated_identifiers(profiles, _identifiers(profiles, schema), table.num_rows)
+    seen = inspect_table(
+        source, read_schema(schema_path) if schema_path else None,
+        query=query, missing=missing, names=names, header=header, memory_limit=memory,
+    )  # fmt: skip
+    profiles, schema, risk = seen.profiles, seen.schema, seen.risk
+    repeats = repeated_identifiers(profiles, _identifiers(profiles, schema), seen.rows)
     if output is not None and schema is not None:
         notes = {column.name: column.reason for column in profiles if column.name in schema.roles}
         write_schema(output, schema, notes=notes, force=force)
@@ -82,19 +76,13 @@ def inspect(
         })  # fmt: skip
     else:
         page = show.console()
-        title = f"{shown_source(source)}: {table.num_rows:,} rows"
+        title = f"{shown_source(source)}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
         _print_repeats(page, repeats)
         _print_risk(page, schema, risk)
     reading = _reading(query, missing, names, header)
     if output is not None:
         _tell_next(output, schema, _publishing(source, output, reading), quiet=as_json)
-
-
-def _guessed(profiles: Sequence[ColumnProfile]) -> Schema | None:
-    """The guessed schema; None when no column seems to be known to others."""
-    found = any(column.role is Role.QUASI for column in profiles)
-    return guess_schema(profiles) if found else None
 
 
 def _identifiers(profiles: Sequence[ColumnProfile], schema: Schema | None) -> tuple[str, ...]:

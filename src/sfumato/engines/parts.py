@@ -7,16 +7,17 @@ part by part is the same function either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import count_codes
@@ -31,7 +32,7 @@ from sfumato.errors import OutOfMemory
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.tables import Source, read
 
-Key = Callable[..., Codes]
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +77,8 @@ class TableParts(Askable):
         for part in joined_parts(self.engine.parts(), rows):
             yield microdata(part, self.schema, self.attributes)
 
-    def dealt(self, key: Key, n: int, *shared: Any) -> Iterator[Microdata]:
-        """The rows by number: ``key(part, *shared)`` gives each row of a part one of ``n``.
+    def dealt(self, names: Sequence[str], n: int) -> Iterator[Microdata]:
+        """The rows in ``n`` buckets: those that are alike on the named columns are in one.
 
         In memory ``n`` is 1, and nothing is moved.
         """
@@ -85,9 +86,23 @@ class TableParts(Askable):
             assert n == 1
             yield self.domain
             return
-        shape = (key, self.schema, self.attributes, shared)
-        for part in self.engine.exchange(_keyed, n, _as_they_are, *shape).parts():
+        shape = (self.schema, self.attributes, names, n)
+        for part in self.engine.exchange(_bucket, n, _as_they_are, *shape).parts():
             yield microdata(part, self.schema, self.attributes)
+
+    def buckets(self, row_bytes: int, memory: int) -> int:
+        """Into how many to deal rows that take so much each, for one to fit into the memory."""
+        return 1 if self.engine is None else 1 + row_bytes * self.n_rows // max(1, memory)
+
+
+def buckets_of(columns: Iterable[Ints], n: int) -> Codes:
+    """The bucket of each row of these columns of codes."""
+    words: Any = np.uint64(0)
+    for codes in columns:
+        words = (words ^ codes.astype(np.uint64)) * _ODD
+        words ^= words >> np.uint64(32)
+    hashed: Codes = (words % np.uint64(n)).astype(np.int32)
+    return hashed
 
 
 @contextmanager
@@ -132,14 +147,15 @@ def _silent() -> None:
     """Nobody listens."""
 
 
-def _keyed(
+def _bucket(
     part: pa.Table,
-    key: Key,
     schema: Schema,
     attributes: Mapping[str, Attribute],
-    shared: tuple[Any, ...],
+    names: Sequence[str],
+    n: int,
 ) -> Codes:
-    return key(microdata(part, schema, attributes), *shared)
+    table = microdata(part, schema, attributes)
+    return buckets_of((table.codes[name] for name in names), n)
 
 
 def _as_they_are(part: pa.Table, _number: int, *_: Any) -> pa.Table:

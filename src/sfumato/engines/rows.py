@@ -84,6 +84,22 @@ class Rows:
         return column
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Named columns of a source, with their types, that can be read several times."""
+
+    label: str
+    types: dict[str, pa.DataType]
+    raw: Scan
+
+    def scan(self, columns: Sequence[str], missing: Collection[str]) -> Iterator[pa.Table]:
+        """Some columns as reading them whole gives them, blanks around texts dropped."""
+        for raw in self.raw(columns):
+            with reading(self.label):
+                table = normalized(raw, columns, missing)
+            yield table
+
+
 def open_rows(
     source: str | Path,
     schema: Schema,
@@ -93,21 +109,10 @@ def open_rows(
     """A Parquet, Arrow or CSV file, or all that a pattern such as ``part-*.parquet`` names."""
     first = first or FirstLine()
     _require_no_bins(schema)
-    files = _files(source)
-    columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    for file in files:
+    for file in _files(source):
         require_columns(open_file(file, first=first).names, schema)
-    raw: Scan
-    if all(map(is_typed, files)):
-        raw, kinds = partial(scan_typed, files), stated_types(files, columns)
-    elif all(file.name.lower().endswith(CSV) for file in files):
-        kinds = csv_types(files, columns, missing, first)
-        raw = partial(scan_csv, files, kinds=kinds, missing=missing, first=first)
-    else:
-        raise DataError(
-            f"{source} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
-            source=str(source),
-        )
+    columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
+    _, kinds, raw = _opened(source, columns, missing, first)
     coded = {*schema.quasi, *schema.sensitive}
     types = {
         # encoding settles the type, and refuses what cannot be published
@@ -117,6 +122,35 @@ def open_rows(
         for name, kind in kinds.items()
     }
     return Rows(str(source), schema, types, raw, missing)
+
+
+def open_columns(
+    source: str | Path, missing: Collection[str] = (), first: FirstLine | None = None
+) -> Columns:
+    """All columns of the same kinds of files, whatever their role will be."""
+    first = first or FirstLine()
+    return Columns(*_opened(source, column_names(source, first), missing, first))
+
+
+def column_names(source: str | Path, first: FirstLine) -> tuple[str, ...]:
+    """The names of a file's columns, or of those of the first of several."""
+    return tuple(open_file(_files(source)[0], first=first).names)
+
+
+def _opened(
+    source: str | Path, columns: Sequence[str], missing: Collection[str], first: FirstLine
+) -> tuple[str, dict[str, pa.DataType], Scan]:
+    files = _files(source)
+    if all(map(is_typed, files)):
+        return str(source), stated_types(files, columns), partial(scan_typed, files)
+    if all(file.name.lower().endswith(CSV) for file in files):
+        kinds = csv_types(files, columns, missing, first)
+        scan = partial(scan_csv, files, kinds=kinds, missing=missing, first=first)
+        return str(source), kinds, scan
+    raise DataError(
+        f"{source} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
+        source=str(source),
+    )
 
 
 def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:

@@ -7,7 +7,7 @@ meets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,11 +22,11 @@ from sfumato.audits.breach.persons import Persons
 from sfumato.audits.breach.results import Breach
 from sfumato.audits.breach.view import View, row_chances
 from sfumato.core._kernels import rows_by_group
-from sfumato.core.arrays import Codes, Floats, Ints
+from sfumato.core.arrays import Codes, Floats
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.engines.coded import codes_of
-from sfumato.engines.parts import TableParts
+from sfumato.engines.parts import TableParts, buckets_of
 from sfumato.engines.tally import Tally
 from sfumato.errors import OutOfMemory, SchemaError
 from sfumato.forms.registry import form_of
@@ -34,7 +34,6 @@ from sfumato.forms.registry import form_of
 _VECTOR_BYTES = 160  # what it takes to compare a row of a QIT
 _CHANCE_BYTES = 64  # ... and to count a probability that no other row has
 _SHARE = 4  # of the memory, one part in so many is for each of the two
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def everybody(
@@ -101,31 +100,14 @@ def _blocks(
         rows = 1 if memory is None else memory // (_SHARE * _VECTOR_BYTES)
         yield from ((cells, part) for part in truth.parts(rows))
         return
-    n = 1
-    if truth.engine is not None and memory is not None:
-        n = 1 + _SHARE * _VECTOR_BYTES * truth.n_rows // memory
+    n = truth.buckets(_SHARE * _VECTOR_BYTES, memory or 0)
     # a value that nobody has lies in any bucket: nobody looks for it
     domains = [replace(truth.attributes[name], values=asked.values[name]) for name in names]
-    of_row = _hashed((codes_of(one, release.qit[one.name]) for one in domains), n)
-    for number, part in enumerate(truth.dealt(_buckets, n, names, n)):
+    of_row = buckets_of((codes_of(one, release.qit[one.name]) for one in domains), n)
+    for number, part in enumerate(truth.dealt(names, n)):
         shown = release.qit.filter(pa.array(of_row == number))
         if part.n_rows:
             yield cells_of(replace(release, qit=shown), names), part
-
-
-def _buckets(part: Microdata, names: tuple[str, ...], n: int) -> Codes:
-    """The bucket of every person, by all known values together."""
-    return _hashed((part.codes[name] for name in names), n)
-
-
-def _hashed(columns: Iterable[Ints], n: int) -> Codes:
-    """A number below ``n`` for each row of the columns."""
-    words: Any = np.uint64(0)
-    for codes in columns:
-        words = (words ^ codes.astype(np.uint64)) * _ODD
-        words ^= words >> np.uint64(32)
-    hashed: Codes = (words % np.uint64(n)).astype(np.int32)
-    return hashed
 
 
 def _named(
