@@ -25,7 +25,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
 from sfumato.engines.coded import microdata
-from sfumato.engines.domains import count_values, joined_parts, open_engine
+from sfumato.engines.domains import count_values, open_engine
 from sfumato.engines.rows import needed_memory, needs_streaming, open_rows
 from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory
@@ -69,12 +69,12 @@ class TableParts(Askable):
         """The domains of the whole table."""
         return self.domain.attributes
 
-    def parts(self, rows: int = 1) -> Iterator[Microdata]:
-        """Part after part, each with the domains of the whole table, and about so many rows."""
+    def parts(self) -> Iterator[Microdata]:
+        """Part after part, each with the domains of the whole table."""
         if self.engine is None:
             yield self.domain
             return
-        for part in joined_parts(self.engine.parts(), rows):
+        for part in self.engine.parts():
             yield microdata(part, self.schema, self.attributes)
 
     def dealt(self, names: Sequence[str], n: int) -> Iterator[Microdata]:

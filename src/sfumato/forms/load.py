@@ -20,7 +20,7 @@ from sfumato.forms.stated import read_manifest
 from sfumato.io.paths import usable
 
 # what a row takes, and each of its cells, when they are read and looked at
-_ROW_BYTES, _CELL_BYTES = 18, 12
+_ROW_BYTES, _CELL_BYTES = 18, 14
 Result = TypeVar("Result")
 
 

@@ -1,8 +1,8 @@
 """The breach of everybody: each row of the true table beside what is published.
 
-The rows pass in parts. Boxes are few, and each part is compared with all of them. Exact vectors
-are as many as rows: both sides are dealt into buckets by their values, and only what may be equal
-meets.
+The rows are dealt into buckets by their values, so that persons who are alike are looked at once.
+Boxes are few, and each bucket is compared with all of them. Exact vectors are as many as rows: they
+are dealt as well, and only what may be equal meets.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def everybody(
     for chances, strangers in named_chances(view, truth, external, memory):
         tally.add(pa.chunked_array([chances]))
         unmatched += strangers
-        if len(tally) * _CHANCE_BYTES > memory // _SHARE:
+        most = memory // (_SHARE * _CHANCE_BYTES)
+        if len(tally) > most and len(tally.result()[0]) > most:
             raise OutOfMemory(
                 f"{memory:,} bytes of memory are too few: nearly everybody has a probability of "
                 f"their own; allow {_SHARE * _CHANCE_BYTES * truth.n_rows:,} bytes",
@@ -95,12 +96,11 @@ def _blocks(
     release: Any = view.release
     asked = Persons.true(release, truth.domain)
     names = asked.names
+    n = truth.buckets(_SHARE * _VECTOR_BYTES, memory or 0)
     if form_of(release).boxes:
         cells = cells_of(release, names)
-        rows = 1 if memory is None else memory // (_SHARE * _VECTOR_BYTES)
-        yield from ((cells, part) for part in truth.parts(rows))
+        yield from ((cells, part) for part in truth.dealt(names, n) if part.n_rows)
         return
-    n = truth.buckets(_SHARE * _VECTOR_BYTES, memory or 0)
     # a value that nobody has lies in any bucket: nobody looks for it
     domains = [replace(truth.attributes[name], values=asked.values[name]) for name in names]
     of_row = buckets_of((codes_of(one, release.qit[one.name]) for one in domains), n)
