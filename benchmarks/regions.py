@@ -47,7 +47,7 @@ def run(folder: Path | None) -> Iterator[Line]:
     """The census repeated with noise, and eight columns in which nearly all vectors differ."""
     with tempfile.TemporaryDirectory() as place:
         source = Path(place) / "census.parquet"
-        name = _census(folder, source, ROWS)
+        name = write_census(folder, source, ROWS)
         yield from _compared(
             f"{ROWS:,} rows of {name}", source, list(CENSUS_QUASI), "occupation", K
         )
@@ -88,7 +88,7 @@ def _published(
     return found
 
 
-def _census(folder: Path | None, path: Path, rows: int) -> str:
+def write_census(folder: Path | None, path: Path, rows: int) -> str:
     """The census workers over and over, three in ten values of long domains moved a little."""
     table, name = census(folder, 10**9)
     chance = np.random.default_rng(7)

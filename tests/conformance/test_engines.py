@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.engines import domains
+from sfumato.engines import domains, typed_rows
 from sfumato.engines.choice import Engine
 from sfumato.errors import SfumatoError, SfumatoWarning
 from tests.support.seeds import long_seed
@@ -223,6 +223,7 @@ def schema(role: str, **more: Any) -> sf.Schema:
 def _several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a few rows, so that the passes are real ones."""
     monkeypatch.setattr(domains, "PART_ROWS", 7)
+    monkeypatch.setattr(typed_rows, "_BATCH_ROWS", 7)
 
 
 @pytest.mark.parametrize("role", ROLES)

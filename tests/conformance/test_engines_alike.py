@@ -102,6 +102,7 @@ def _plans(algorithm: Partitioner, model: BuiltIn) -> bool:
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SFUMATO_STATE", "")
     monkeypatch.setattr(domains, "PART_ROWS", 61)
+    monkeypatch.setattr(typed_rows, "_BATCH_ROWS", 61)
     warnings.simplefilter("ignore", SfumatoWarning)
 
 

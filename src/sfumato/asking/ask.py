@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,20 +17,26 @@ from sfumato.answers.group_bounds import Counted
 from sfumato.answers.grouped import GroupedTables
 from sfumato.answers.groups import groups_of
 from sfumato.answers.packing import Where
+from sfumato.asking.parted import asked_about
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.askable import Askable
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import COUNT, Aggregate, Query
+from sfumato.engines.parts import TableParts
 from sfumato.errors import QueryRefused
 from sfumato.forms.registry import form_of
 from sfumato.queries.asked import condition_of, question_of, questions_of
 from sfumato.queries.binding import NOT_MISSING, BoundQuery, bind
+from sfumato.queries.columns import Catalog
 
 _prepared: WeakKeyDictionary[Askable, Answerer] = WeakKeyDictionary()
 
 
 def answerer(source: Askable) -> Answerer:
     """A release, or, for its owner, a table, prepared for questions when the first one comes."""
+    if isinstance(source, TableParts):
+        assert source.engine is None
+        return answerer(source.domain)
     if source not in _prepared:
         _prepared[source] = _answerer(source)
     return _prepared[source]
@@ -41,18 +48,46 @@ def _answerer(source: Askable) -> Answerer:
     return form_of(source).answerer(source)
 
 
+def answerer_about(source: Askable, names: Collection[str]) -> Answerer:
+    """The same for questions about these columns, which a table beyond memory has to know."""
+    if isinstance(source, TableParts) and source.engine is not None:
+        return asked_about(source, names)
+    return answerer(source)
+
+
+def catalog_of(source: Askable) -> Catalog:
+    """The columns that a source can be asked about."""
+    if isinstance(source, TableParts) and source.engine is not None:
+        return Catalog.of_table(source.domain)
+    return answerer(source).catalog
+
+
+def columns_of(query: BoundQuery) -> set[str]:
+    """The columns that a query names."""
+    computed = (one.attribute for one in query.select if one.attribute is not None)
+    return {*query.where, *query.by, *computed}
+
+
 def count(source: Askable, where: str | Query) -> Answer:
     """How many rows satisfy a condition."""
     query = condition_of(where)
     if query.by or query.select != (COUNT,):
         raise QueryRefused("count answers how many rows; use query for the rest", clause="SELECT")
-    asked = answerer(source)
+    asked = answerer_about(source, columns_of(bind(query, catalog_of(source))))
     return _counted(asked, bind(query, asked.catalog).where)
 
 
 def counts(source: Askable, queries: Iterable[str | Query]) -> CountAnswers:
     """The counts of many queries."""
-    asked = answerer(source)
+    if not isinstance(source, TableParts):
+        return counts_of(answerer(source), queries)
+    questions = list(questions_of(queries))
+    parts = (counts_of(answerer(part), questions) for part in source.parts())
+    return functools.reduce(CountAnswers.__add__, parts)
+
+
+def counts_of(asked: Answerer, queries: Iterable[str | Query]) -> CountAnswers:
+    """The counts of many queries, by what is prepared for them."""
     found = [asked.find(bound.where).counted() for bound in bound_all(asked, queries)]
     estimate, lo, hi = np.array(found, np.float64).reshape(-1, 3).T
     return CountAnswers(estimate, lo.astype(np.int64), hi.astype(np.int64))
@@ -66,8 +101,8 @@ def bound_all(asked: Answerer, queries: Iterable[str | Query]) -> Iterator[Bound
 
 def answer(source: Askable, query: str | Query) -> Result:
     """Answer a whole query."""
-    asked = answerer(source)
     question = question_of(query)
+    asked = answerer_about(source, columns_of(bind(question, catalog_of(source))))
     bound = bind(question, asked.catalog)
     with _placing(question):
         groups = groups_of(asked, bound)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.answers.accuracy import Accuracy, accuracy
-from sfumato.asking.ask import answer, answerer, counts
+from sfumato.asking.ask import answer, catalog_of, counts
 from sfumato.core.answer import Answer, Result
 from sfumato.core.arrays import Flags, Floats
 from sfumato.core.askable import Askable
@@ -152,7 +152,7 @@ class _Figure(NamedTuple):
 
 def _figures(release: Askable, table: Askable, query: Query) -> Iterator[_Figure]:
     published, true = answer(release, query), answer(table, query)
-    known = answerer(table).catalog
+    known = catalog_of(table)
     counting = [aggregate.function == "count" for aggregate in query.select]
     kinds = [
         None if one.attribute is None else known.find(one.attribute).type for one in query.select

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from sfumato.audits.column_counts import ColumnCounts
 from sfumato.core._kernels import number_rows
-from sfumato.core.attribute import plain_decimal
 from sfumato.core.compiled import announce
 from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
+from sfumato.engines.parts import TableParts
 from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
 from sfumato.models.diversity import entropies
@@ -46,6 +48,9 @@ _SENSITIVE = (
     r".*(disease|diagnos|diag_1|condition|illness|salary|income|wage|religion|politic|vote|sexual"
     r"|hiv|test_?result|crime|offence|union|medication|treatment|score).*"
 )
+# what it takes to find the rows that are alike, and how much of the memory may go into it
+_ROW_BYTES, _CODE_BYTES, _SHARE = 64, 8, 2
+_ANY = 2**62  # no class is larger
 _SMALL = 5  # classes below this size are what re-identification studies call rare
 
 
@@ -125,7 +130,13 @@ def profile(table: pa.Table) -> tuple[ColumnProfile, ...]:
     if table.num_rows == 0:
         raise DataError("the table has no rows; there is nobody to protect")
     table = plain_table(table)
-    return tuple(_profile(name, table.column(name)) for name in table.column_names)
+    counted = {name: ColumnCounts.of(table.column(name)) for name in table.column_names}
+    return profiles_of(table.num_rows, counted)
+
+
+def profiles_of(rows: int, counted: Mapping[str, ColumnCounts]) -> tuple[ColumnProfile, ...]:
+    """The same of columns that are counted."""
+    return tuple(_profile(name, rows, found) for name, found in counted.items())
 
 
 def guess_schema(profiles: Sequence[ColumnProfile]) -> Schema:
@@ -160,7 +171,7 @@ def repeated_identifiers(
 
 
 @our_errors("inspecting")
-def assess(table: Microdata) -> Risk:
+def assess(table: Microdata | TableParts) -> Risk:
     """Count the rows that stand alone, and what could be promised instead.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
@@ -169,32 +180,52 @@ def assess(table: Microdata) -> Risk:
     (1000, 984, 8)
     """
     announce(number_rows)
-    _, _, sizes = number_rows(table.quasi_codes(), table.quasi_sizes())
+    parts = table if isinstance(table, TableParts) else TableParts.of(table)
+    n = parts.buckets(_SHARE * (_ROW_BYTES + _CODE_BYTES * len(parts.schema.quasi)), parts.memory)
+    classes = reduce(_Classes.together, map(_classes, parts.dealt(parts.schema.quasi, n)))
     return Risk(
-        rows=table.n_rows,
-        classes=len(sizes),
-        unique_rows=int(np.count_nonzero(sizes == 1)),
-        rows_in_small_classes=int(sizes[sizes < _SMALL].sum()),
-        smallest_class=int(sizes.min()),
-        largest_k=table.n_rows,
-        sensitive=tuple(_sensitive(table, name) for name in table.schema.sensitive),
+        rows=parts.n_rows,
+        classes=classes.number,
+        unique_rows=classes.alone,
+        rows_in_small_classes=classes.in_small,
+        smallest_class=classes.smallest,
+        largest_k=parts.n_rows,
+        sensitive=tuple(_sensitive(parts, name) for name in parts.schema.sensitive),
     )
 
 
-def _profile(name: str, column: pa.ChunkedArray) -> ColumnProfile:
-    kind = column.type
-    if not _usable(kind):
-        return ColumnProfile(name, _short(kind), None, column.null_count, None, "(not usable)")
-    counted = column.cast(plain_decimal(kind)) if pa.types.is_decimal(kind) else column
-    distinct = len(counted.unique().drop_null())
-    role, reason = _guess(name, kind, distinct, len(column), len(column) - column.null_count)
-    return ColumnProfile(name, str(kind), distinct, column.null_count, role, reason)
+class _Classes(NamedTuple):
+    """Rows that are alike on all quasi-identifiers."""
+
+    number: int
+    alone: int
+    in_small: int
+    smallest: int
+
+    def together(self, other: _Classes) -> _Classes:
+        """With the classes of other rows."""
+        return _Classes(
+            self.number + other.number,
+            self.alone + other.alone,
+            self.in_small + other.in_small,
+            min(self.smallest, other.smallest),
+        )
 
 
-def _usable(kind: pa.DataType) -> bool:
-    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
-    fixed = pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind)
-    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind) or binary or fixed)
+def _classes(table: Microdata) -> _Classes:
+    _, _, sizes = number_rows(table.quasi_codes(), table.quasi_sizes())
+    alone, small = np.count_nonzero(sizes == 1), sizes[sizes < _SMALL].sum()
+    return _Classes(
+        len(sizes), int(alone), int(small), int(sizes.min(initial=table.n_rows or _ANY))
+    )
+
+
+def _profile(name: str, rows: int, found: ColumnCounts) -> ColumnProfile:
+    kind, missing, distinct = found
+    if distinct is None:
+        return ColumnProfile(name, _short(kind), None, missing, None, "(not usable)")
+    role, reason = _guess(name, kind, distinct, rows, rows - missing)
+    return ColumnProfile(name, str(kind), distinct, missing, role, reason)
 
 
 def _short(kind: pa.DataType) -> str:
@@ -232,8 +263,8 @@ def _numbers_people(name: str) -> bool:
     return re.fullmatch(rf"{_NUMBER}|{_ONE_PER_PERSON}", _plain_name(name)) is not None
 
 
-def _sensitive(table: Microdata, name: str) -> SensitiveProfile:
-    whole = Histograms.of_everyone(table.attributes[name], table.codes[name])
+def _sensitive(table: TableParts, name: str) -> SensitiveProfile:
+    whole = Histograms.of_whole(table.attributes[name], table.value_counts[name])
     most = int(whole.largest[0])
     distinct = int(whole.distinct[0])
     return SensitiveProfile(

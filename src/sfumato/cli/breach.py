@@ -10,14 +10,15 @@ import click
 import pyarrow as pa
 from rich.console import Console
 
-from sfumato.audits.breach import QUANTILES, Belief, Breach, belief, individual_breach, row_breach
+from sfumato.audits.breach import QUANTILES, Belief, Breach, Persons, View, everybody
 from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.cli import show
-from sfumato.cli.reading import table_options
+from sfumato.cli.reading import memory_option, table_options
 from sfumato.core.schema import Role
+from sfumato.engines.memory import memory_or_half
+from sfumato.engines.parts import open_parts, require_in_memory
 from sfumato.engines.reading import read
-from sfumato.forms.load import load
-from sfumato.forms.registry import Release, form_of
+from sfumato.forms.load import is_joined, load
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read_table
 
@@ -38,6 +39,7 @@ _SHOWN = 20
 @click.option("-s", "--schema", "schema_path", metavar="FILE", help="Schema of the true table.")
 @click.option("--sensitive", metavar="NAME", help="Which sensitive column, if there are several.")
 @table_options
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def breach(
     folder: str,
@@ -46,6 +48,7 @@ def breach(
     truth: str | None,
     schema_path: str | None,
     sensitive: str | None,
+    memory: int | None,
     as_json: bool,
     **reading: Any,
 ) -> int:
@@ -71,22 +74,20 @@ def breach(
         raise click.UsageError("the true table needs its schema: -s FILE")
     if truth is None and (reading["query"] or reading["names"]):
         raise click.UsageError("--query and --names are for the true table: --truth FILE -s FILE")
-    release, person = load(folder), _person(stated)
+    limit, schema = memory_or_half(memory), read_schema(schema_path) if schema_path else None
     listing = {"missing": reading["missing"], "header": reading["header"]}
-    if form_of(release).external and truth is not None and schema_path is not None:
-        table = read(truth, read_schema(schema_path), **reading)
-        risk = join_risk(release, table, external, **listing)
-        return _print_join_risk(risk, as_json)
-    names = _names(release) if truth is not None else [*person]
+    if truth is not None and schema is not None and is_joined(folder):
+        require_in_memory(truth, schema, limit, "finding out who is in the table")
+        table = read(truth, schema, **reading)
+        return _print_join_risk(join_risk(load(folder), table, external, **listing), as_json)
+    view, person = View.read(folder, sensitive, limit), _person(stated)
+    names = _names(view) if truth is not None else [*person]
     listed = None if external is None else _list(external, names, listing)
-    found = belief(release, person, sensitive=sensitive, external=listed) if stated else None
+    found = view.belief(Persons.known(view.release, person), listed) if stated else None
     levels: dict[str, Breach] = {}
-    if truth is not None and schema_path is not None:
-        table = read(truth, read_schema(schema_path), **reading)
-        levels["rows"] = row_breach(release, sensitive=sensitive)
-        levels["persons"] = individual_breach(
-            release, table, sensitive=sensitive, external=listed
-        )  # fmt: skip
+    if truth is not None and schema is not None:
+        with open_parts(truth, schema, limit, **reading) as rows:
+            levels["rows"], levels["persons"] = everybody(view, rows, listed, limit)
     if as_json:
         show.print_json(_stated(person, found, levels))
         return 0
@@ -130,8 +131,8 @@ def _pairs(stated: Sequence[str]) -> Iterator[str]:
             raise click.UsageError(f"--person cannot be read: {error}") from error
 
 
-def _names(release: Release) -> list[str]:
-    return [column.name for column in release.manifest.of_role(Role.QUASI)]
+def _names(view: View) -> list[str]:
+    return [column.name for column in view.release.manifest.of_role(Role.QUASI)]
 
 
 def _list(external: str, names: Sequence[str], listing: Mapping[str, Any]) -> pa.Table:
@@ -208,7 +209,7 @@ def _print_everybody(page: Console, levels: dict[str, Breach], *, with_list: boo
         lines.append((f"how many reach the promised {rows.bound:.1%}", *counts))
     known = "by quasi-identifiers and the list" if with_list else "by quasi-identifiers"
     page.print(show.table(title, ("", "of a row whose group is known", known), lines))
-    show.say(page, f"Of {len(persons.probabilities):,} people in the table.")
+    show.say(page, f"Of {persons.rows:,} people in the table.")
     if persons.unmatched:
         show.say(
             page,

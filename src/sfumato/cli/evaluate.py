@@ -13,9 +13,11 @@ from sfumato.audits.evaluation import evaluate as evaluate_release
 from sfumato.audits.report.text import number, percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
-from sfumato.cli.reading import table_options
+from sfumato.cli.reading import memory_option, table_options
 from sfumato.core.query import Query
-from sfumato.engines.reading import read
+from sfumato.engines.memory import memory_or_half
+from sfumato.engines.parts import open_parts, require_in_memory
+from sfumato.forms.load import is_joined
 from sfumato.io.schema_files import read_schema
 from sfumato.queries.workload_files import read_workload
 
@@ -44,6 +46,7 @@ _REPORT = "report.html"
 )
 @click.option("--seed", type=int, help="Repeat the random queries of an earlier report.")
 @table_options
+@memory_option
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 def evaluate(
@@ -54,6 +57,7 @@ def evaluate(
     output: str | None,
     queries: int | None,
     seed: int | None,
+    memory: int | None,
     force: bool,
     as_json: bool,
     **reading: Any,
@@ -73,15 +77,14 @@ def evaluate(
         require_place(page, force=force)
     with show.stages(as_json) as tell:
         tell("reading", 0.0)
-        table = read(truth, read_schema(schema_path), **reading)
-        found = evaluate_release(
-            folder,
-            table,
-            asked,
-            queries=queries,
-            seed=seed,
-            progress=tell,
-        )
+        schema, limit = read_schema(schema_path), memory_or_half(memory)
+        if is_joined(folder):
+            require_in_memory(truth, schema, limit, "finding out who is in the table")
+        with open_parts(truth, schema, limit, **reading) as table:
+            found = evaluate_release(
+                folder, table, asked,
+                queries=queries, seed=seed, progress=tell, memory_limit=memory,
+            )  # fmt: skip
     if page is not None:
         found.write_html(page, force=force)
     if as_json:

@@ -10,23 +10,14 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.audits.inspection import (
-    ColumnProfile,
-    Repeats,
-    Risk,
-    assess,
-    guess_schema,
-    profile,
-    repeated_identifiers,
-)
+from sfumato.audits.inspecting import inspect_table
+from sfumato.audits.inspection import ColumnProfile, Repeats, Risk, repeated_identifiers
 from sfumato.cli import show
-from sfumato.cli.reading import stated_names, table_options
-from sfumato.core.microdata import Microdata
+from sfumato.cli.reading import memory_option, stated_names, table_options
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
-from sfumato.io.tables import read_table
 
 _LISTED = 6
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
@@ -43,12 +34,14 @@ _NARROW = 100  # columns of a terminal in which the reasons would squeeze the na
 )
 @click.option("-o", "--output", metavar="FILE", help="Write a starting schema file.")
 @table_options
+@memory_option
 @click.option("--force", is_flag=True, help="Replace an existing schema file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def inspect(
     source: str,
     schema_path: str | None,
     output: str | None,
+    memory: int | None,
     force: bool,
     as_json: bool,
     **reading: Any,
@@ -57,11 +50,10 @@ def inspect(
 
     Roles are guesses on the safe side; look at each before you publish.
     """
-    table = read_table(source, trim=True, **reading)
-    profiles = profile(table)
-    schema = read_schema(schema_path) if schema_path else _guessed(profiles)
-    risk = assess(Microdata.from_arrow(table, schema)) if schema else None
-    repeats = repeated_identifiers(profiles, _identifiers(profiles, schema), table.num_rows)
+    known = read_schema(schema_path) if schema_path else None
+    seen = inspect_table(source, known, memory_limit=memory, **reading)
+    profiles, schema, risk = seen.profiles, seen.schema, seen.risk
+    repeats = repeated_identifiers(profiles, _identifiers(profiles, schema), seen.rows)
     if output is not None and schema is not None:
         notes = {column.name: column.reason for column in profiles if column.name in schema.roles}
         write_schema(output, schema, notes=notes, force=force)
@@ -73,19 +65,13 @@ def inspect(
         })  # fmt: skip
     else:
         page = show.console()
-        title = f"{shown_source(source)}: {table.num_rows:,} rows"
+        title = f"{shown_source(source)}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
         _print_repeats(page, repeats)
         _print_risk(page, schema, risk)
     if output is not None:
         command = _publishing(source, output, _stated(**reading))
         _tell_next(output, schema, command, quiet=as_json)
-
-
-def _guessed(profiles: Sequence[ColumnProfile]) -> Schema | None:
-    """The guessed schema; None when no column seems to be known to others."""
-    found = any(column.role is Role.QUASI for column in profiles)
-    return guess_schema(profiles) if found else None
 
 
 def _identifiers(profiles: Sequence[ColumnProfile], schema: Schema | None) -> tuple[str, ...]:

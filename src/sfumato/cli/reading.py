@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from sfumato.cli.sizes import Bytes
+
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a table, which may be the result of a query: those of ``read``."""
@@ -45,6 +47,17 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def taken(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a table out of all that a command was given."""
     return {name: options.pop(name) for name in ("query", "missing", "names", "header")}
+
+
+def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --memory, for tables that may be larger."""
+    return click.option(
+        "--memory",
+        type=Bytes(),
+        metavar="SIZE",
+        help="How much memory to take, such as 2GB or 500MiB; half of what is free. A larger file "
+        "is read part by part.",
+    )(command)
 
 
 def stated_names(names: Sequence[str]) -> str:

@@ -99,6 +99,10 @@ class CountAnswers:
     lo: Counts
     hi: Counts
 
+    def __add__(self, other: CountAnswers) -> CountAnswers:
+        """Of the rows of both."""
+        return CountAnswers(self.estimate + other.estimate, self.lo + other.lo, self.hi + other.hi)
+
     def __len__(self) -> int:
         return len(self.estimate)
 

@@ -104,14 +104,14 @@ def _numbered(rows: Rows, columns: Sequence[str]) -> Iterator[pa.Table]:
     first = 0
     # at least one part, so that there is something to count in
     nothing = rows.fields(columns).empty_table()
-    for part in in_parts(chain((nothing,), rows.scan(columns))):
+    for part in joined_parts(chain((nothing,), rows.scan(columns))):
         numbers = pa.array(np.arange(first, first + part.num_rows))
         first += part.num_rows
         yield part.append_column(ROW, numbers)
 
 
-def in_parts(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Tables of about one size, made of smaller ones."""
+def joined_parts(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Batches put together until they are as large as a part is."""
     held: list[pa.Table] = []
     size = 0
     for batch in batches:

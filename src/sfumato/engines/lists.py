@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import plain_decimal
 from sfumato.engines.coded import ROW
-from sfumato.engines.domains import in_parts
+from sfumato.engines.domains import joined_parts
 from sfumato.engines.rows import NamedRows
 from sfumato.engines.vectors import CODES
 
@@ -44,7 +44,7 @@ class CodedList:
 
     def parts(self) -> Iterator[pa.Table]:
         """The numbers of the rows, their codes side by side, and their ids if these are wanted."""
-        for part in in_parts(self._rows.scan()):
+        for part in joined_parts(self._rows.scan()):
             rows = np.arange(self.n_rows, self.n_rows + part.num_rows)
             self.n_rows += part.num_rows
             codes = np.empty((part.num_rows, len(self._columns)), np.int32)

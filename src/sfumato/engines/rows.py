@@ -21,7 +21,7 @@ from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
 from sfumato.engines.csv_rows import csv_types, scan_csv
-from sfumato.engines.memory import available_memory
+from sfumato.engines.memory import memory_or_half
 from sfumato.engines.typed_rows import is_typed, scan_typed, stated_types
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
@@ -84,6 +84,22 @@ class Rows:
         return column
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Named columns of a source, with their types, that can be read several times."""
+
+    label: str
+    types: dict[str, pa.DataType]
+    raw: Scan
+
+    def scan(self, columns: Sequence[str], missing: Collection[str]) -> Iterator[pa.Table]:
+        """Some columns as reading them whole gives them, blanks around texts dropped."""
+        for raw in self.raw(columns):
+            with reading(self.label):
+                table = normalized(raw, columns, missing)
+            yield table
+
+
 def open_rows(
     source: str | Path,
     schema: Schema,
@@ -93,11 +109,10 @@ def open_rows(
     """A Parquet, Arrow or CSV file, or all that a pattern such as ``part-*.parquet`` names."""
     first = first or FirstLine()
     _require_no_bins(schema)
-    files = _files(source)
-    columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    for file in files:
+    for file in _files(source):
         require_columns(open_file(file, first=first).names, schema)
-    raw, kinds = _raw(source, files, columns, missing, first)
+    columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
+    _, kinds, raw = _opened(source, columns, missing, first)
     coded = {*schema.quasi, *schema.sensitive}
     types = {
         # encoding settles the type, and refuses what cannot be published
@@ -139,24 +154,34 @@ def open_named(
 ) -> NamedRows:
     """Some columns of a Parquet, Arrow or CSV file, each ``called`` as the mapping says there."""
     theirs = list(dict.fromkeys(called.values()))
-    raw, kinds = _raw(source, [Path(source)], theirs, missing, first or FirstLine())
+    label, kinds, raw = _opened(source, theirs, missing, first or FirstLine())
     types = {ours: kinds[name] for ours, name in called.items()}
-    return NamedRows(str(source), called, types, raw, missing)
+    return NamedRows(label, called, types, raw, missing)
 
 
-def _raw(
-    source: str | Path,
-    files: Sequence[Path],
-    columns: Sequence[str],
-    missing: Collection[str],
-    first: FirstLine,
-) -> tuple[Scan, dict[str, pa.DataType]]:
-    """How to scan columns of files, and the types that they have."""
+def open_columns(
+    source: str | Path, missing: Collection[str] = (), first: FirstLine | None = None
+) -> Columns:
+    """All columns of the same kinds of files, whatever their role will be."""
+    first = first or FirstLine()
+    return Columns(*_opened(source, column_names(source, first), missing, first))
+
+
+def column_names(source: str | Path, first: FirstLine) -> tuple[str, ...]:
+    """The names of a file's columns, or of those of the first of several."""
+    return tuple(open_file(_files(source)[0], first=first).names)
+
+
+def _opened(
+    source: str | Path, columns: Sequence[str], missing: Collection[str], first: FirstLine
+) -> tuple[str, dict[str, pa.DataType], Scan]:
+    files = _files(source)
     if all(map(is_typed, files)):
-        return partial(scan_typed, files), stated_types(files, columns)
+        return str(source), stated_types(files, columns), partial(scan_typed, files)
     if all(file.name.lower().endswith(CSV) for file in files):
         kinds = csv_types(files, columns, missing, first)
-        return partial(scan_csv, files, kinds=kinds, missing=missing, first=first), kinds
+        scan = partial(scan_csv, files, kinds=kinds, missing=missing, first=first)
+        return str(source), kinds, scan
     raise DataError(
         f"{source} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
         source=str(source),
@@ -182,16 +207,25 @@ def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:
     return rows, size
 
 
-def needs_streaming(source: object, schema: Schema) -> bool:
-    """Whether a file is likely not to fit into memory together with what publishing it takes."""
+def needs_streaming(source: object, schema: Schema, memory: int | None = None) -> bool:
+    """Whether a file is likely not to fit into memory together with what publishing it takes.
+
+    Without a limit ``memory`` is half of what there is.
+    """
     if not isinstance(source, str | Path) or "://" in str(source):
         return False
     try:
-        rows, stored = stored_size(source, schema)
+        needed = needed_memory(source, schema)
     except (DataError, OSError):
         return False  # reading it says what is wrong
+    return needed > memory_or_half(memory)
+
+
+def needed_memory(source: str | Path, schema: Schema) -> int:
+    """The bytes that a file is likely to take, together with what publishing it takes."""
+    rows, stored = stored_size(source, schema)
     columns = len(schema.quasi) + len(schema.sensitive) + len(schema.insensitive)
-    return max(3 * stored, rows * columns * _IN_MEMORY_BYTES) > available_memory() // 2
+    return max(3 * stored, rows * columns * _IN_MEMORY_BYTES)
 
 
 def checksum(source: str | Path) -> bytes:

@@ -29,6 +29,15 @@ class Tally:
         for table in (other._known, *other._new):
             self._put(table)
 
+    def __len__(self) -> int:
+        """How many values are held: the distinct ones, and some of them twice."""
+        return int(self._known.num_rows) + self._n_new
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that they take."""
+        return sum(int(table.nbytes) for table in (self._known, *self._new))
+
     def result(self) -> tuple[pa.Array, Counts]:
         """Every value once, in no particular order, and how often it occurs."""
         self._sum()

@@ -31,7 +31,7 @@ def compact(
     """
     announce(number_rows)
     known = set(names)
-    runs = _Runs()
+    runs = Runs()
     rest: list[pa.Table] = []
     for piece in pieces:
         runs.add(piece.select(list(names)))
@@ -44,7 +44,7 @@ def compact(
     return lines.take(pa.array(first)), np.repeat(numbers, np.concatenate(runs.lengths)), others
 
 
-class _Runs:
+class Runs:
     """Runs of equal rows: the first of each, decoded, and how long each is.
 
     A run may go on in the next piece. Its head is not kept again there: in pieces of few rows,
@@ -54,19 +54,25 @@ class _Runs:
     def __init__(self) -> None:
         self.heads: list[pa.Table] = []
         self.lengths: list[Counts] = []
+        self.n_runs = 0
         self._last: pa.Table | None = None
 
-    def add(self, shown: pa.Table) -> None:
+    def add(self, shown: pa.Table) -> tuple[int, Counts]:
+        """The number of the run that the first of these rows is in, and how many each run has."""
         starts = np.flatnonzero(_run_starts(shown))
         heads = plain_table(shown.take(pa.array(starts)))
         lengths = np.diff(starts, append=shown.num_rows)
-        if self._last is not None and heads.slice(0, 1).equals(self._last):
+        goes_on = self._last is not None and heads.slice(0, 1).equals(self._last)
+        first = self.n_runs - goes_on
+        self.n_runs = first + len(lengths)
+        if goes_on:
             self.lengths[-1][-1] += lengths[0]
-            heads, lengths = heads.slice(1), lengths[1:]
+            heads = heads.slice(1)
         self.heads.append(heads)
-        if len(lengths):
-            self.lengths.append(lengths)
+        if heads.num_rows:
+            self.lengths.append(lengths[int(goes_on) :].copy())
             self._last = heads.slice(heads.num_rows - 1)
+        return first, lengths
 
 
 def number_lines(lines: pa.Table) -> tuple[Codes, Codes]:

@@ -13,7 +13,7 @@ from sfumato.core.arrays import Counts, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.schema import Role
-from sfumato.errors import SchemaError, SfumatoError, shortened
+from sfumato.errors import DataError, SchemaError, SfumatoError, shortened
 from sfumato.forms.manifest import Manifest, PublishedColumn, encoded
 
 
@@ -55,6 +55,12 @@ class Check:
         """A value in a detail may be of any length."""
         for name in ("statement", "detail"):
             object.__setattr__(self, name, shortened(getattr(self, name)))
+
+
+def require_sound(flaws: Iterator[str]) -> None:
+    """Raise if there is a flaw: nothing can be computed from tables that are not as stated."""
+    for flaw in flaws:
+        raise DataError(f"the release is not what its release.json says: {flaw}")
 
 
 def other_columns(found: list[str], stated: list[str], where: str) -> Iterator[str]:

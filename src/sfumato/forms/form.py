@@ -23,6 +23,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import SchemaError
 from sfumato.forms.columns import Labels
 from sfumato.forms.evidence import Check, Evidence
+from sfumato.forms.files import Files
 from sfumato.forms.manifest import Manifest, PublishedColumn
 
 Hashes = Callable[[pa.Table], Words]
@@ -155,6 +156,9 @@ class Form:
 
     guessed: Callable[[Any], Any] = lambda release: release
     """The release as an adversary who guesses values reads it: boxes, or QIT and STs."""
+    fold: Callable[[Files, str, int], Any] | None = None
+    """The same of a folder, for the values of one column and within so much memory, without keeping
+    rows; None if rows have to be kept."""
     unguessable: str | None = None
     """Why values cannot be guessed from groups."""
     counted: Callable[[Any], bool] = lambda _release: True

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from sfumato.forms.anatomized.form import ANATOMIZED
 from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.form import Form
+from sfumato.forms.generalized.counted import CountedTable
 from sfumato.forms.generalized.form import GENERALIZED
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.joined.form import JOINED
@@ -16,8 +17,10 @@ from sfumato.forms.permuted.release import PermutedTable
 from sfumato.forms.perturbed.form import PERTURBED
 from sfumato.forms.perturbed.release import PerturbedTable
 
-Grouped: TypeAlias = GeneralizedTable | AnatomizedTables
-Release: TypeAlias = Grouped | PermutedTable | PerturbedTable | JoinRelease
+Guessed: TypeAlias = GeneralizedTable | AnatomizedTables | CountedTable
+Release: TypeAlias = (
+    GeneralizedTable | AnatomizedTables | PermutedTable | PerturbedTable | JoinRelease
+)
 
 FORMS: dict[str, Form] = {
     form.name: form for form in (GENERALIZED, ANATOMIZED, PERMUTED, PERTURBED, JOINED)

@@ -14,7 +14,6 @@ import pytest
 import sfumato as sf
 from sfumato.engines import csv_rows as stream_csv
 from sfumato.engines import memory
-from sfumato.engines import rows as engine_rows
 from sfumato.engines.rows import needs_streaming, open_rows
 from sfumato.errors import DataError
 from sfumato.io.tables import read_table
@@ -141,7 +140,7 @@ def test_streaming_is_chosen_by_size(
     writer = {"parquet": pq.write_table, "csv": pyarrow.csv.write_csv}[suffix]
     writer(patients(10_000), path)
     assert not needs_streaming(path, SCHEMA)
-    monkeypatch.setattr(engine_rows, "available_memory", lambda: 500_000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 500_000)
     assert needs_streaming(path, SCHEMA)
     assert needs_streaming(str(tmp_path / f"i*.{suffix}"), SCHEMA)
 

@@ -23,7 +23,7 @@ from sfumato.audits.attacks.matching import (
     posterior,
     scored,
 )
-from sfumato.audits.breach import translated
+from sfumato.audits.breach.everybody import translated
 from sfumato.core.arrays import Codes, Floats, Ints
 from sfumato.core.microdata import Microdata
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.audits.attacks.frame import Candidates, Lists
-from sfumato.audits.breach import View
 from sfumato.audits.breach.known_values import require_rows
 from sfumato.audits.breach.matching import ShownCells, cells_of
 from sfumato.audits.breach.persons import Persons
+from sfumato.audits.breach.view import View
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.microdata import Microdata
 from sfumato.forms.registry import Release, form_of
@@ -27,7 +27,7 @@ def candidates_of(
     Only their quasi-identifiers are used. A release without groups is refused.
     """
     view = View.of(release, sensitive)
-    require_rows(view.release, people)
+    require_rows(view.release, people.n_rows)
     persons = Persons.true(view.release, people)
     vectors, numbers, counts = persons.distinct()
     vector, group, rows = _entries(cells_of(view.release, persons.names), vectors)

@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.audits.attacks.outside import Outside
-from sfumato.audits.breach import translated
+from sfumato.audits.breach.everybody import translated
 from sfumato.core.arrays import Codes, Flags, Ints
 from sfumato.core.microdata import Microdata
 

@@ -17,17 +17,17 @@ import pyarrow.compute as pc
 
 from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons, few, quasi_column
+from sfumato.core.arrays import Codes, Counts
 from sfumato.core.histograms import Histograms
-from sfumato.core.microdata import Microdata
 from sfumato.errors import DataError, ParameterError
 from sfumato.forms.manifest import PublishedColumn
-from sfumato.forms.registry import Grouped
+from sfumato.forms.registry import Guessed
 from sfumato.io.hints import did_you_mean
 
 _REMEDY = "give the table that was published, read as it was then (query, --query)"
 
 
-def unseen_numbers(release: Grouped, person: Persons) -> tuple[str, ...]:
+def unseen_numbers(release: Guessed, person: Persons) -> tuple[str, ...]:
     """The known columns whose value no published row can have; for a word, raise."""
     unseen = []
     for name in person.names:
@@ -41,7 +41,7 @@ def unseen_numbers(release: Grouped, person: Persons) -> tuple[str, ...]:
     return tuple(unseen)
 
 
-def require_alike(release: Grouped, listed: Persons, names: Sequence[str]) -> None:
+def require_alike(release: Guessed, listed: Persons, names: Sequence[str]) -> None:
     """Raise if a column of a list has nothing in common with the release."""
     for name in names:
         values = listed.values[name]
@@ -55,24 +55,27 @@ def require_alike(release: Grouped, listed: Persons, names: Sequence[str]) -> No
             )
 
 
-def require_rows(release: Grouped, truth: Microdata) -> None:
+def require_rows(release: Guessed, found: int) -> None:
     """Raise unless the table has as many rows as the release was made of."""
     manifest = release.manifest
     rows = manifest.rows + manifest.suppressed
-    if rows != truth.n_rows:
+    if rows != found:
         raise DataError(
-            f"the release was made of {rows:,} rows and the table has {truth.n_rows:,}; {_REMEDY}"
+            f"the release was made of {rows:,} rows and the table has {found:,}; {_REMEDY}"
         )
 
 
-def require_values(published: Histograms, real: np.ndarray[Any, Any], suppressed: int) -> None:
-    """Raise unless the real values, as published codes (-1: none), are the ones published."""
+def require_values(published: Histograms, found: Counts, real: Codes, suppressed: int) -> None:
+    """Raise unless the values are the ones published.
+
+    The table has true code i ``found[i]`` times; the published code of it is ``real[i]``, or -1.
+    """
     assert published.attribute is not None
-    size = published.attribute.size
-    shown = np.bincount(published.values, weights=published.counts, minlength=size)
-    there = np.bincount(real[real >= 0], minlength=size)
-    lacking = int(np.maximum(shown - there, 0).sum())
-    if lacking or np.count_nonzero(real < 0) > suppressed:
+    known = np.flatnonzero(real[: len(found)] >= 0)
+    there = np.zeros(published.attribute.size, np.int64)
+    np.add.at(there, real[known], found[known])
+    lacking = int(np.maximum(published.whole - there, 0).sum())
+    if lacking or int(found.sum() - found[known].sum()) > suppressed:
         raise DataError(
             f"the release shows {published.attribute.name!r} with other counts than the table has "
             f"them; {_REMEDY}"
@@ -85,12 +88,12 @@ def require_matched(unmatched: int, suppressed: int) -> None:
         raise DataError(f"{unmatched:,} rows of the true table fit no published row; {_REMEDY}")
 
 
-def _fits_somewhere(release: Grouped, name: str, values: pa.Array) -> bool:
+def _fits_somewhere(release: Guessed, name: str, values: pa.Array) -> bool:
     persons = Persons.of_arrays({name: values}, len(values))
     return any(len(part.cells) for part in cells_of(release, [name]).match(persons))
 
 
-def _misspelled(release: Grouped, column: PublishedColumn, value: Any) -> ParameterError:
+def _misspelled(release: Guessed, column: PublishedColumn, value: Any) -> ParameterError:
     shown = _shown_values(release, column)
     hint = did_you_mean(str(value), shown) or f"it shows {few(shown)}"
     return ParameterError(
@@ -98,7 +101,7 @@ def _misspelled(release: Grouped, column: PublishedColumn, value: Any) -> Parame
     )
 
 
-def _shown_values(release: Grouped, column: PublishedColumn) -> list[str]:
+def _shown_values(release: Guessed, column: PublishedColumn) -> list[str]:
     """All values that a column names, in their order; none for ranges and labels."""
     if column.form not in ("value", "set", "cell"):
         return []

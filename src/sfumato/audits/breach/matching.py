@@ -23,7 +23,7 @@ from sfumato.core.boxes import Cells, Nodes, Ranges, ValueSets
 from sfumato.forms.anatomized.release import GROUP
 from sfumato.forms.manifest import PublishedColumn
 from sfumato.forms.reading import read_side
-from sfumato.forms.registry import Grouped, form_of
+from sfumato.forms.registry import Guessed, form_of
 
 # Codes on an axis: a missing value, a value no published row can have, and then the values.
 _MISSING, _NOWHERE, _FIRST = 0, 1, 2
@@ -71,7 +71,7 @@ class ShownCells(Protocol):
         ...
 
 
-def cells_of(release: Grouped, names: Sequence[str]) -> ShownCells:
+def cells_of(release: Guessed, names: Sequence[str]) -> ShownCells:
     """What a release shows on the known columns."""
     return (_BoxCells if form_of(release).boxes else _Vectors).of(release, names)
 
@@ -92,10 +92,11 @@ class _Vectors:
         domains = {name: column.dictionary for name, column in encoded.items()}
         matrix = np.stack([_coded(column.indices) for column in encoded.values()], axis=1)
         cells, first, _ = number_rows(matrix, _sizes(domains))
-        numbers, groups = np.unique(release.qit[GROUP].to_numpy(), return_inverse=True)
-        keys, rows = np.unique(cells.astype(np.int64) * len(numbers) + groups, return_counts=True)
-        starts = np.searchsorted(keys // len(numbers), np.arange(len(first) + 1))
-        return cls(starts, (keys % len(numbers)).astype(np.int32), rows, domains, matrix[first])
+        groups = release.qit[GROUP].to_numpy() - 1  # they are numbered 1, 2, ...
+        n = int(groups.max(initial=0)) + 1
+        keys, rows = np.unique(cells.astype(np.int64) * n + groups, return_counts=True)
+        starts = np.searchsorted(keys // n, np.arange(len(first) + 1))
+        return cls(starts, (keys % n).astype(np.int32), rows, domains, matrix[first])
 
     def match(self, persons: Persons) -> Iterator[Matches]:
         points = _points(
@@ -136,9 +137,8 @@ class _BoxCells:
         columns = tuple(quasi_column(release.manifest, name) for name in names)
         shown = [shown for column in columns for shown in column.columns]
         n = release.groups.num_rows
-        sizes = np.bincount(release.group_of_row, minlength=n)
         boxes = release.groups.select(shown)
-        return cls(np.arange(n + 1), np.arange(n, dtype=np.int32), sizes, boxes, columns)
+        return cls(np.arange(n + 1), np.arange(n, dtype=np.int32), release.sizes, boxes, columns)
 
     def match(self, persons: Persons) -> Iterator[Matches]:
         sides = [_side(c, self.boxes, persons.values[c.name]) for c in self.columns]

@@ -22,7 +22,7 @@ from sfumato.core.spelling import folded
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.forms.manifest import Manifest, PublishedColumn
-from sfumato.forms.registry import Grouped
+from sfumato.forms.registry import Guessed
 from sfumato.io.hints import did_you_mean
 
 
@@ -48,7 +48,7 @@ class Persons:
         return Persons(self.values, codes, len(first)), numbers, counts
 
     @classmethod
-    def known(cls, release: Grouped, person: Mapping[str, Any]) -> Persons:
+    def known(cls, release: Guessed, person: Mapping[str, Any]) -> Persons:
         """One person with some known values; None is a value known to be missing."""
         if not person:
             raise ParameterError("say at least one value of the person", parameter="person")
@@ -60,7 +60,7 @@ class Persons:
         return cls.of_arrays(values, 1)
 
     @classmethod
-    def listed(cls, release: Grouped, external: pa.Table, names: Sequence[str]) -> Persons:
+    def listed(cls, release: Guessed, external: pa.Table, names: Sequence[str]) -> Persons:
         """Everybody on an external list."""
         values = {}
         for name in names:
@@ -74,7 +74,7 @@ class Persons:
         return cls.of_arrays(values, external.num_rows)
 
     @classmethod
-    def true(cls, release: Grouped, truth: Microdata) -> Persons:
+    def true(cls, release: Guessed, truth: Microdata) -> Persons:
         """Everybody in the owner's table, known by all quasi-identifiers of the release."""
         values = {}
         for column in release.manifest.of_role(Role.QUASI):
@@ -110,7 +110,7 @@ def quasi_column(manifest: Manifest, name: str) -> PublishedColumn:
     return columns[name]
 
 
-def published_type(release: Grouped, column: PublishedColumn) -> pa.DataType:
+def published_type(release: Guessed, column: PublishedColumn) -> pa.DataType:
     """The type in which values of a quasi-identifier can be compared with what is published."""
     if column.form == "text":
         raise ParameterError(

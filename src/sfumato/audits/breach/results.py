@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.core.arrays import Floats
+from sfumato.core.arrays import Counts, Floats
 
 QUANTILES = (0.5, 0.9, 0.99)
 _TOLERANCE = 1e-9
@@ -72,13 +72,20 @@ class Breach:
     """For every row, the probability that an adversary names its real value.
 
     ``bound`` is what the release promises (1/l under l-diversity; None without such a promise), and
-    ``unmatched`` the number of rows that no published row fits.
+    ``unmatched`` the number of rows that no published row fits. Where rows are not told one by one,
+    ``times`` says how many have each of the probabilities, which then ascend.
     """
 
     sensitive: str
     probabilities: Floats
     bound: float | None = None
     unmatched: int = 0
+    times: Counts | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.probabilities) if self.times is None else int(self.times.sum())
 
     @property
     def largest(self) -> float:
@@ -88,29 +95,31 @@ class Breach:
     @property
     def at_largest(self) -> int:
         """How many rows have it."""
-        return int(np.count_nonzero(self.probabilities >= self.largest - _TOLERANCE))
+        return self._at_least(self.largest)
 
     @property
     def mean(self) -> float:
         """The share of all rows that the adversary is expected to name."""
-        return float(self.probabilities.mean())
+        return float(np.average(self.probabilities, weights=self.times))
 
     def quantile(self, share: float) -> float:
         """The probability that this share of the rows does not exceed."""
-        return float(np.quantile(self.probabilities, share))
+        if self.times is None:
+            return float(np.quantile(self.probabilities, share))
+        at, between = divmod(share * (self.rows - 1), 1.0)
+        places = np.searchsorted(np.cumsum(self.times), [at, min(at + 1, self.rows - 1)], "right")
+        return float(np.quantile(self.probabilities[places], between))
 
     @property
     def at_bound(self) -> int | None:
         """Rows whose probability reaches the bound."""
-        if self.bound is None:
-            return None
-        return int(np.count_nonzero(self.probabilities >= self.bound - _TOLERANCE))
+        return None if self.bound is None else self._at_least(self.bound)
 
     def to_dict(self) -> dict[str, Any]:
         """The summary, for machines."""
         return {
             "sensitive": self.sensitive,
-            "rows": len(self.probabilities),
+            "rows": self.rows,
             "largest": self.largest,
             "at_largest": self.at_largest,
             "mean": self.mean,
@@ -121,9 +130,13 @@ class Breach:
         }
 
     def __repr__(self) -> str:
-        """A summary: ``probabilities`` has one of every row."""
+        """A summary: ``probabilities`` has the rest."""
         bound = "" if self.bound is None else f", promised {self.bound:.3g}"
         return (
-            f"Breach({self.sensitive!r}, {len(self.probabilities):,} rows, largest "
-            f"{self.largest:.3g}, mean {self.mean:.3g}{bound})"
+            f"Breach({self.sensitive!r}, {self.rows:,} rows, largest {self.largest:.3g}, "
+            f"mean {self.mean:.3g}{bound})"
         )
+
+    def _at_least(self, chance: float) -> int:
+        reached = self.probabilities >= chance - _TOLERANCE
+        return int(np.count_nonzero(reached) if self.times is None else self.times[reached].sum())

@@ -32,12 +32,15 @@ from sfumato.audits.verify import Verification, verify
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
-from sfumato.core.schema import Role
+from sfumato.core.schema import Role, Schema
+from sfumato.engines.memory import memory_or_half
+from sfumato.engines.parts import TableParts
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
 from sfumato.forms.joined.answers import UNKNOWN
-from sfumato.forms.load import load
+from sfumato.forms.load import load, require_loadable
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import Release, form_of
+from sfumato.forms.stated import read_manifest
 from sfumato.io.paths import usable
 from sfumato.queries.asked import questions_of
 
@@ -107,17 +110,19 @@ class Evaluation:
 @our_errors("evaluating")
 def evaluate(
     release: Release | str | Path,
-    table: Microdata,
+    table: Microdata | TableParts,
     workload: Sequence[str | Query] | None = None,
     *,
     queries: int | None = None,
     seed: int | None = None,
     progress: Stages | None = None,
+    memory_limit: int | None = None,
 ) -> Evaluation:
     """Measure a release, or a release folder, against the table that it was made from.
 
     Without a ``workload`` so many random ``queries`` are asked, 600 unless they would be very long;
-    ``seed`` repeats them. ``progress`` hears the stage and the share of it that is done.
+    ``seed`` repeats them. ``progress`` hears the stage and the share of it that is done. A release
+    that does not fit into ``memory_limit`` bytes, half of what there is by default, is refused.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Mondrian(), sf.KAnonymity(10))
@@ -129,15 +134,16 @@ def evaluate(
     if workload is None and queries is not None and queries < 1:
         raise ParameterError(f"queries must be 1 or more, not {queries}", parameter="queries")
     tell("verifying", 0.0)
-    name, published, verification = _verified(release)
-    _require_same(published, table, whole=verification.checks[0].kept)
-    refused = _refused(published, verification, table)
+    truth = table if isinstance(table, TableParts) else TableParts.of(table)
+    name, published, verification = _verified(release, memory_or_half(memory_limit))
+    _require_same(published, truth, whole=verification.checks[0].kept)
+    refused = _refused(published, verification, truth.schema)
     subjects, compared = blurred(published, refused), list[Distribution]()
     for place, subject in enumerate(subjects):
         tell("comparing", place / len(subjects))
-        compared.append(distribution(published, table, *subject))
-    asked = _workload(workload, table, queries, seed)
-    errors = _errors(published, table, asked, refused, lambda share: tell("asking", share))
+        compared.append(distribution(published, truth, *subject))
+    asked = _workload(workload, truth.domain, queries, seed)
+    errors = _errors(published, truth, asked, refused, lambda share: tell("asking", share))
     return Evaluation(
         name,
         published.manifest,
@@ -145,7 +151,7 @@ def evaluate(
         tuple(compared),
         refused,
         errors,
-        _presence(published, table, verification),
+        _presence(published, truth.domain, verification),
     )
 
 
@@ -158,27 +164,30 @@ def _presence(release: Release, table: Microdata, verification: Verification) ->
         return None  # boxes made for reading
 
 
-def _verified(release: Release | str | Path) -> tuple[str, Release, Verification]:
+def _verified(release: Release | str | Path, memory: int) -> tuple[str, Release, Verification]:
     """A release with its verification, which is always one of files."""
     if isinstance(release, str | Path):
-        return usable(release).resolve().name, load(release), verify(release)
+        folder = usable(release)
+        require_loadable(read_manifest(folder), memory, "evaluating")
+        judgement = verify(release)  # first: it lets go of the tables
+        return folder.resolve().name, load(release), judgement
     with TemporaryDirectory(prefix="sfumato-") as place:
         # its tables are judged, not its seed; and a copy is not remembered as published
         judged = replace(release, manifest=replace(release.manifest, seed=None))
         return "release in memory", release, verify(judged.write(Path(place) / "release"))
 
 
-def _refused(release: Release, verification: Verification, table: Microdata) -> dict[str, str]:
+def _refused(release: Release, verification: Verification, schema: Schema) -> dict[str, str]:
     """Columns that cannot be asked about: all of them if the tables are damaged."""
     stated = verification.checks[0]
     if stated.kept and not form_of(release).counted(release):
-        return {**dict.fromkeys(table.schema.sensitive, UNKNOWN), **unaskable(release)}
+        return {**dict.fromkeys(schema.sensitive, UNKNOWN), **unaskable(release)}
     if stated.kept:
         return unaskable(release)
     return {column.name: f"damaged tables: {stated.detail}" for column in release.manifest.columns}
 
 
-def _require_same(release: Release, table: Microdata, *, whole: bool) -> None:
+def _require_same(release: Release, table: TableParts, *, whole: bool) -> None:
     """Raise unless the table can be the one that was published."""
     manifest, form = release.manifest, form_of(release)
     rows, counted = manifest.rows + manifest.suppressed, form.counted(release)
@@ -217,7 +226,7 @@ def _workload(
 
 def _errors(
     release: Release,
-    table: Microdata,
+    table: TableParts,
     asked: Workload,
     refused: Collection[str],
     tell: Progress,

@@ -21,7 +21,6 @@ import pyarrow as pa
 from sfumato.audits.scales import round_step, whole_step
 from sfumato.core.arrays import Counts
 from sfumato.core.attribute import Attribute, Kind
-from sfumato.core.microdata import Microdata
 from sfumato.core.moments import comparable, python_values
 from sfumato.core.predicates import Compare, Missing, Predicate, at_least, one_of
 
@@ -37,10 +36,8 @@ class Bin:
     predicate: Predicate
 
 
-def bins_of(table: Microdata, name: str, most: int) -> tuple[Bin, ...]:
-    """At most so many bins, which together hold every row once."""
-    attribute = table.attributes[name]
-    counts = np.bincount(table.codes[name], minlength=attribute.size)
+def bins_of(attribute: Attribute, counts: Counts, most: int) -> tuple[Bin, ...]:
+    """At most so many bins, which together hold every row once; ``counts`` are those of codes."""
     room = most - attribute.has_missing
     known = counts[: len(attribute.values)]
     if attribute.kind is Kind.NUMERICAL and len(attribute.values) > 1:

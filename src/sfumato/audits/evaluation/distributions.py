@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.answers.answerer import Answerer
 from sfumato.answers.rows import KeyCounts
-from sfumato.asking.ask import answerer, bound_all
+from sfumato.asking.ask import answerer, answerer_about, bound_all, counts_of
 from sfumato.audits.evaluation.bins import Bin, bins_of, shown
 from sfumato.core.answer import CountAnswers
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.attribute import Attribute
-from sfumato.core.microdata import Microdata
 from sfumato.core.moments import comparable, python_values
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
+from sfumato.engines.parts import TableParts
 from sfumato.errors import DataError, QueryRefused
 from sfumato.forms.registry import Release, form_of
 
@@ -89,7 +90,7 @@ def blurred(release: Release, refused: Collection[str]) -> list[tuple[str, str |
 
 
 def distribution(
-    release: Release, table: Microdata, name: str, sensitive: str | None
+    release: Release, table: TableParts, name: str, sensitive: str | None
 ) -> Distribution:
     """An attribute alone, or among the rows of the sensitive value that suffers most."""
     if sensitive is None:
@@ -97,23 +98,23 @@ def distribution(
     return _relation(release, table, name, sensitive)
 
 
-def _single(release: Release, table: Microdata, name: str) -> Distribution:
-    bins = bins_of(table, name, _BINS)
+def _single(release: Release, table: TableParts, name: str) -> Distribution:
+    bins = bins_of(table.attributes[name], table.value_counts[name], _BINS)
     queries = [Query({name: one.predicate}) for one in bins]
-    true, published = table.counts(queries), release.counts(queries)
+    true, published = counts_of(answerer_about(table, {name}), queries), release.counts(queries)
     distance = _distance(true.estimate, published.estimate)
     return _distribution(name, None, bins, true, published, distance)
 
 
-def _relation(release: Release, table: Microdata, name: str, sensitive: str) -> Distribution:
+def _relation(release: Release, table: TableParts, name: str, sensitive: str) -> Distribution:
     """All pairs of a bin and a sensitive value; those of the value that suffers most are kept."""
-    bins = bins_of(table, name, _RELATION_BINS)
+    bins = bins_of(table.attributes[name], table.value_counts[name], _RELATION_BINS)
     attribute = table.attributes[sensitive]
     # as answers name them: times are numbers of their unit, which Python need not have
     place = {value: code for code, value in enumerate([*comparable(attribute.values), None])}
     queries = [Query({name: one.predicate}) for one in bins]
-    published = _by_value(release, queries, sensitive, place)
-    true = _by_value(table, queries, sensitive, place)
+    published = _by_value(answerer(release), queries, sensitive, place)
+    true = _by_value(answerer_about(table, {name, sensitive}), queries, sensitive, place)
     estimates, truths = (
         np.array([counted.estimate for counted in counts]) for counts in (published, true)
     )
@@ -137,10 +138,9 @@ def _label(attribute: Attribute, code: int) -> str:
 
 
 def _by_value(
-    source: Release | Microdata, queries: Sequence[Query], name: str, place: Mapping[Any, int]
+    asked: Answerer, queries: Sequence[Query], name: str, place: Mapping[Any, int]
 ) -> list[CountAnswers]:
     """The counts of every query per value of an attribute: arrays, however many values it has."""
-    asked = answerer(source)
     found = [asked.counts_by(bound.where, name) for bound in bound_all(asked, queries)]
     codes = np.array([place.get(key, -1) for key in found[0].keys], np.int64)  # the same for all
     return [_placed(counts, codes, len(place), name) for counts in found]

@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import Counts
-from sfumato.core.histograms import Histograms, count_codes
+from sfumato.core.histograms import Histograms
 from sfumato.core.schema import Role
 from sfumato.errors import SchemaError
 from sfumato.forms.compact import number_lines
 from sfumato.forms.evidence import codes_of, of_rows, other_columns, other_rows
 from sfumato.forms.evidence import sensitive_column as sensitive
 from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,18 +33,14 @@ class Generalized:
     @property
     def sizes(self) -> Counts:
         """Rows of each box."""
-        return count_codes(self.release.group_of_row, self.release.groups.num_rows)
+        return self.release.sizes
 
     def flaws(self) -> Iterator[str]:
         """Columns and rows that are not as stated."""
-        manifest, release = self.release.manifest, self.release
-        stated = [name for column in manifest.columns for name in column.columns]
+        release, numbers = self.release, self.release.group_of_row
         found = [*release.groups.column_names, *release.rows.column_names]
-        yield from other_columns(found, stated, "the table")
-        yield from other_rows(self.rows, manifest)
-        numbers = release.group_of_row
-        if np.count_nonzero(numbers[1:] != numbers[:-1]) + 1 > release.groups.num_rows:
-            yield "rows of a group do not stand together, so their order may tell something"
+        runs = int(np.count_nonzero(numbers[1:] != numbers[:-1])) + 1
+        yield from table_flaws(release.manifest, found, self.rows, runs, release.groups.num_rows)
 
     def histograms(self, on: str) -> Histograms:
         """Values stand in the rows as they are."""
@@ -57,6 +54,17 @@ class Generalized:
         line = self.release.groups.slice(group, 1).to_pylist()[0]
         cells = ", ".join(f"{name}={value}" for name, value in line.items())
         return f"the {of_rows(int(self.sizes[group]))} with {cells}"
+
+
+def table_flaws(
+    manifest: Manifest, found: list[str], rows: int, runs: int, groups: int
+) -> Iterator[str]:
+    """What is wrong with a table of these columns and rows, whose groups stand in so many runs."""
+    stated = [name for column in manifest.columns for name in column.columns]
+    yield from other_columns(found, stated, "the table")
+    yield from other_rows(rows, manifest)
+    if runs > groups:
+        yield "rows of a group do not stand together, so their order may tell something"
 
 
 def within(release: GeneralizedTable, names: list[str]) -> Generalized:

@@ -19,6 +19,7 @@ from sfumato.forms.figures import generalized_figures, published_figures
 from sfumato.forms.form import GROUPS, ROWS, Form, Hashes, Shown
 from sfumato.forms.generalized.answers import Boxed
 from sfumato.forms.generalized.blocks import arranged
+from sfumato.forms.generalized.counted import CountedTable
 from sfumato.forms.generalized.evidence import Generalized, within
 from sfumato.forms.generalized.release import (
     GeneralizedTable,
@@ -88,4 +89,5 @@ GENERALIZED = Form(
     evidence_within=within,
     content=_content,
     parts=_parts,
+    fold=CountedTable.read,
 )

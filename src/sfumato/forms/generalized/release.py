@@ -19,6 +19,7 @@ from sfumato.core.arrays import Codes, Counts, Ints, Words
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes
 from sfumato.core.exact import exact_numbers, means_by_group
+from sfumato.core.histograms import count_codes
 from sfumato.core.keyed import Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -78,6 +79,11 @@ class GeneralizedTable(Published):
         """All published columns; a set is turned into its text once, not in every row."""
         groups = printable(self.groups) if format == "csv" else self.groups
         return pieces([Block(groups, self.group_of_row, self.rows)])
+
+    @property
+    def sizes(self) -> Counts:
+        """Rows of each group."""
+        return count_codes(self.group_of_row, self.groups.num_rows)
 
     @property
     def parts(self) -> list[int]:

@@ -1,0 +1,84 @@
+"""Inspect a table wherever it is, whether it fits into memory or not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sfumato.audits.column_counts import count_columns
+from sfumato.audits.inspection import (
+    ColumnProfile,
+    Risk,
+    assess,
+    guess_schema,
+    profile,
+    profiles_of,
+)
+from sfumato.core.foreign import our_errors
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Role, Schema
+from sfumato.engines.memory import memory_or_half
+from sfumato.engines.parts import open_parts
+from sfumato.engines.rows import column_names, needs_streaming, open_columns
+from sfumato.errors import DataError
+from sfumato.io.csv_headers import FirstLine
+from sfumato.io.tables import Source, read_table
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What is seen of a table; no schema where no column seems to be known to others."""
+
+    rows: int
+    profiles: tuple[ColumnProfile, ...]
+    schema: Schema | None
+    risk: Risk | None
+
+
+@our_errors("inspecting")
+def inspect_table(
+    source: Source,
+    schema: Schema | None = None,
+    *,
+    query: str | None = None,
+    missing: str | Collection[str] = (),
+    names: Sequence[str] | None = None,
+    header: bool | None = None,
+    memory_limit: int | None = None,
+) -> Inspection:
+    """Look at a table under a schema, or under the one that is guessed; see ``read``.
+
+    A file that does not fit into so much memory is read part by part.
+    """
+    memory, first = memory_or_half(memory_limit), FirstLine.said(names, header)
+    if query is None and _is_large(source, first, memory):
+        absent = (missing,) if isinstance(missing, str) else missing
+        rows, counted = count_columns(open_columns(source, absent, first), absent, memory)
+        if not rows:
+            raise DataError(
+                f"{source} has columns but no rows; there is nothing to publish", source=str(source)
+            )
+        profiles = profiles_of(rows, counted)
+        used = schema or _guessed(profiles)
+        if used is None:
+            return Inspection(rows, profiles, None, None)
+        with open_parts(source, used, memory, missing=missing, names=names, header=header) as parts:
+            return Inspection(rows, profiles, used, assess(parts))
+    table = read_table(source, query=query, missing=missing, names=names, header=header, trim=True)
+    profiles = profile(table)
+    used = schema or _guessed(profiles)
+    risk = assess(Microdata.from_arrow(table, used)) if used else None
+    return Inspection(table.num_rows, profiles, used, risk)
+
+
+def _is_large(source: Source, first: FirstLine, memory: int) -> bool:
+    try:
+        return needs_streaming(source, Schema(quasi=column_names(source, first)), memory)
+    except Exception:
+        return False  # reading it says what is wrong
+
+
+def _guessed(profiles: Sequence[ColumnProfile]) -> Schema | None:
+    """The guessed schema; None when no column seems to be known to others."""
+    found = any(column.role is Role.QUASI for column in profiles)
+    return guess_schema(profiles) if found else None

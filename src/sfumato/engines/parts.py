@@ -1,0 +1,162 @@
+"""A table for those who only look at it: whole, or part by part where it does not fit.
+
+Whoever audits a release wants to know of the true table how many rows it has, which values, and
+then each row once or a few times. In memory a table is its own single part; so what is computed
+part by part is the same function either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.core.arrays import Codes, Counts, Ints
+from sfumato.core.askable import Askable
+from sfumato.core.attribute import Attribute
+from sfumato.core.histograms import count_codes
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Schema
+from sfumato.engines.base import Engine
+from sfumato.engines.coded import microdata
+from sfumato.engines.domains import count_values, open_engine
+from sfumato.engines.rows import needed_memory, needs_streaming, open_rows
+from sfumato.engines.stream import Scratch
+from sfumato.errors import OutOfMemory
+from sfumato.io.csv_headers import FirstLine
+from sfumato.io.tables import Source, read_whole
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableParts(Askable):
+    """A table in parts of coded rows; without an ``engine`` it is ``domain``, and in memory.
+
+    Else ``domain`` has the schema and the domains, and no rows, and what is found out about the
+    rows may take ``memory`` bytes. ``value_counts`` are those of the values of each column in
+    the whole table, by code.
+    """
+
+    domain: Microdata
+    n_rows: int
+    value_counts: Mapping[str, Counts]
+    engine: Engine | None = None
+    memory: int = 0
+
+    @classmethod
+    def of(cls, table: Microdata) -> TableParts:
+        """A table in memory."""
+        counts = {
+            name: count_codes(codes, table.attributes[name].size)
+            for name, codes in table.codes.items()
+        }
+        return cls(table, table.n_rows, counts)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the table."""
+        return self.domain.schema
+
+    @property
+    def attributes(self) -> Mapping[str, Attribute]:
+        """The domains of the whole table."""
+        return self.domain.attributes
+
+    def parts(self) -> Iterator[Microdata]:
+        """Part after part, each with the domains of the whole table."""
+        if self.engine is None:
+            yield self.domain
+            return
+        for part in self.engine.parts():
+            yield microdata(part, self.schema, self.attributes)
+
+    def dealt(self, names: Sequence[str], n: int) -> Iterator[Microdata]:
+        """The rows in ``n`` buckets: those that are alike on the named columns are in one.
+
+        In memory ``n`` is 1, and nothing is moved.
+        """
+        if self.engine is None:
+            assert n == 1
+            yield self.domain
+            return
+        shape = (self.schema, self.attributes, names, n)
+        for part in self.engine.exchange(_bucket, n, _as_they_are, *shape).parts():
+            yield microdata(part, self.schema, self.attributes)
+
+    def buckets(self, row_bytes: int, memory: int) -> int:
+        """Into how many to deal rows that take so much each, for one to fit into the memory."""
+        return 1 if self.engine is None else 1 + row_bytes * self.n_rows // max(1, memory)
+
+
+def buckets_of(columns: Iterable[Ints], n: int) -> Codes:
+    """The bucket of each row of these columns of codes."""
+    words: Any = np.uint64(0)
+    for codes in columns:
+        words = (words ^ codes.astype(np.uint64)) * _ODD
+        words ^= words >> np.uint64(32)
+    hashed: Codes = (words % np.uint64(n)).astype(np.int32)
+    return hashed
+
+
+@contextmanager
+def open_parts(
+    source: Source,
+    schema: Schema,
+    memory: int,
+    *,
+    query: str | None = None,
+    missing: str | Collection[str] = (),
+    names: Sequence[str] | None = None,
+    header: bool | None = None,
+) -> Iterator[TableParts]:
+    """A table, in parts if it is a file that seems not to fit into so much memory; see ``read``."""
+    if query is not None or not needs_streaming(source, schema, memory):
+        table = read_whole(source, schema, query=query, missing=missing, names=names, header=header)
+        yield TableParts.of(table)
+        return
+    absent = (missing,) if isinstance(missing, str) else missing
+    rows = open_rows(source, schema, absent, FirstLine.said(names, header))
+    # rows with their sensitive values: only its owner may look into such a folder
+    with TemporaryDirectory(prefix="sfumato-") as folder, Scratch(Path(folder)) as scratch:
+        engine = open_engine(rows, scratch, _silent)
+        counted = count_values(engine, rows)
+        yield TableParts(
+            counted.domain(), counted.n_rows, counted.counts, counted.encoded(engine), memory
+        )
+
+
+def require_in_memory(source: Source, schema: Schema, memory: int, doing: str) -> None:
+    """Raise if a file is likely not to fit into so much memory, and is needed there."""
+    if needs_streaming(source, schema, memory):
+        least = needed_memory(source, schema)
+        raise OutOfMemory(
+            f"{memory:,} bytes of memory are too few: {doing} needs the whole table there; allow "
+            f"{least:,} bytes",
+            doing=doing,
+        )
+
+
+def _silent() -> None:
+    """Nobody listens."""
+
+
+def _bucket(
+    part: pa.Table,
+    schema: Schema,
+    attributes: Mapping[str, Attribute],
+    names: Sequence[str],
+    n: int,
+) -> Codes:
+    table = microdata(part, schema, attributes)
+    return buckets_of((table.codes[name] for name in names), n)
+
+
+def _as_they_are(part: pa.Table, _number: int, *_: Any) -> pa.Table:
+    return part
