@@ -1,7 +1,8 @@
 """Anatomize: nearly optimal groups for publishing QI values and sensitive values apart.
 
 Xiao, Tao: "Anatomy: simple and effective privacy preservation", VLDB 2006. Groups are made of
-neighbours (frontier/__init__.py), or, with ``near=False``, as in the paper's Figure 3:
+neighbours, dealt at random inside Mondrian's leaves (frontier/__init__.py), or, with
+``near=False``, of anybody, as in the paper's Figure 3:
 
     2.     hash the rows into bins by sensitive value
     3-8.   while at least l bins are not empty:
@@ -121,9 +122,8 @@ class Anatomize:
         return plan_blocks(engine, counts, leader, column, l, room, randomness)
 
     def _aims(self, bound: Bound) -> Aims:
-        # other cuts than those at medians make smaller leaves in twice the time, and no difference
-        # to answers: exact values are published anyway
-        return Aims.of(bound, self.size, _TIMES, cuts="median")
+        # cuts elsewhere than at medians take twice the time, and make no difference to answers
+        return Aims.of(bound, self.size, _TIMES, frontier=False, cuts="median")
 
 
 def require_discrete(attribute: Attribute) -> None:

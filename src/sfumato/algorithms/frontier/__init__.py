@@ -1,20 +1,28 @@
-"""The frontier: groups of neighbours in which no sensitive value is frequent.
+"""Groups of neighbours in which no sensitive value is frequent.
 
 Groups that ignore who people are keep a promise and lose the picture: what is known about people
 and what is protected meet in every group as they meet in the whole table. Groups of neighbours keep
-the association, and whoever could tell people apart by what is known finds them alike. After the
-one-dimensional orders of Ghinita, Karras, Kalnis, Mamoulis ("Fast data anonymization with low
-information loss", VLDB 2007), with Mondrian's cuts in place of a curve:
+the association, and whoever could tell people apart by what is known finds them alike.
 
     leaves: Mondrian, under the requirements
-    a leaf's rows in an order: cut on into cells of s/2 rows, a walk through all cuts meets the
-      cells one after the other; inside a cell the order is random
+    the rows of a leaf in an order: random, or along the frontier
     a leaf of N rows is divided, with a queue per sensitive value in that order:
       while N >= 2s:                     (s: the size of groups, a multiple of l)
         1. keep = (N - s) // l; of a value with more rows than that left, the surplus is taken
         2. the rows nearest to the front of the order are taken, at most s/l of a value, until the
            group has s
       the rest is one group
+
+**Along the frontier** (after the one-dimensional orders of Ghinita, Karras, Kalnis, Mamoulis: "Fast
+data anonymization with low information loss", VLDB 2007, with Mondrian's cuts in place of a curve):
+a leaf is cut on into cells of s/2 rows, in which nothing is promised, and a walk through all cuts
+meets the cells one after the other; inside a cell the order is random. Groups are then smaller in
+space than leaves. But where a group passes over somebody near, that person has a value of which the
+group has enough: whoever replays the walk is sure of some people's values (docs/neighbours.md has
+their number). In a **random** order nothing is passed over that anybody could see: a permutation of
+the people of a leaf permutes the groups with them, so given the leaves, the groups and their
+values, every way to deal a group's values to its people is equally likely beforehand and
+afterwards. Only the leaves themselves, as with Mondrian's boxes, depend on who has what.
 
 Every group is l-diverse (frequency form). A leaf is, so at first no value has more than N/l rows
 left; let that hold before a group is taken, and N = ql + r with 0 <= r < l.
@@ -29,7 +37,7 @@ left; let that hold before a group is taken, and N = ql + r with 0 <= r < l.
 With s = l all values of a group differ, a leaf of N rows makes N // l groups (m - l is taken from
 the r that would be over), and the reconstruction error, the number of rows less that of groups,
 exceeds the lower bound n (1 - 1/l) of "Anatomy" (Theorem 2) by a factor of at most 1 + L/n, for L
-leaves: Anatomize has 1 + 1/n.
+leaves; the paper's groups have 1 + 1/n.
 
 For models other than frequency l-diversity, groups that do not pass are merged with the next one of
 their leaf; at the latest the leaf passes. With several sensitive attributes the one that asks for
@@ -72,9 +80,11 @@ _ORDER = "order"  # the purpose of a key
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Boxes around groups of neighbours; ``size`` is the least number of rows in a group.
+    """Boxes around groups of neighbours, as small as the requirements allow or of ``size`` rows.
 
-    By default that is as few as the requirements allow.
+    Of two ways to lose less than Mondrian's boxes do under l-diversity, this is the one that asks
+    more of the promise: who knows the method and everybody's quasi-identifiers learns more from it
+    (docs/neighbours.md).
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> sf.publish(patients, sf.Frontier(), sf.LDiversity(4))
@@ -98,7 +108,7 @@ class Frontier:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = require_feasible(needs, table)
-        return divide(Aims.of(bound, self.size), bound, randomness, progress)
+        return divide(self._aims(bound), bound, randomness, progress)
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
         """As Mondrian, whose cuts come first."""
@@ -108,8 +118,11 @@ class Frontier:
         self, engine: Engine, bound: Bound, room: Room, randomness: Randomness
     ) -> FrontierPlan:
         """Regions that fit, cut as Mondrian cuts; leaves lie inside them."""
-        aims = Aims.of(feasible(bound), self.size)
-        return plan_regions(aims, engine, bound, room, randomness)
+        return plan_regions(self._aims(feasible(bound)), engine, bound, room, randomness)
+
+    def _aims(self, bound: Bound) -> Aims:
+        # small leaves make small boxes
+        return Aims.of(bound, self.size, frontier=True, cuts="all")
 
 
 def require_size(size: int | None) -> None:
@@ -124,16 +137,20 @@ def require_size(size: int | None) -> None:
 class Aims:
     """Groups of ``size`` rows, none of whose values of ``leader`` has more than 1/l of them.
 
-    ``cuts`` are those that Mondrian tries to find leaves: all of them make smaller ones.
+    They are taken along the ``frontier``, or in a random order. ``cuts`` are those that Mondrian
+    tries to find leaves.
     """
 
     leader: str | None
     l: int
     size: int
+    frontier: bool
     cuts: Cuts
 
     @classmethod
-    def of(cls, bound: Bound, size: int | None, times: int = 1, cuts: Cuts = "all") -> Aims:
+    def of(
+        cls, bound: Bound, size: int | None, times: int = 1, *, frontier: bool, cuts: Cuts
+    ) -> Aims:
         """What the requirements ask for; without a ``size``, groups are ``times`` as large."""
         leader, l, least = None, 1, size or 1
         for need, seen, rule in zip(bound.needs, bound.everyone, bound.rules(), strict=True):
@@ -143,7 +160,7 @@ class Aims:
                 # all values of a group may have to differ, and a frequent one is in every group
                 leader, l = need.attribute, min(rule.least, bound.n_rows // int(seen.whole.max()))
         least = max(least, l if size else times * l)
-        return cls(leader, l, min(-(-least // l), bound.n_rows // l) * l, cuts)
+        return cls(leader, l, min(-(-least // l), bound.n_rows // l) * l, frontier, cuts)
 
     @property
     def needs(self) -> tuple[Requirement, ...]:
@@ -215,7 +232,11 @@ def _grouped(aims: Aims, bound: Bound, leaves: CutPoints, words: HalfWords) -> P
     if aims.leader is None or aims.l == 1:
         return leaves.partition()
     table = bound.table
-    cells, loads = cells_in_order(table, leaves, max(1, aims.size // 2))
+    if aims.frontier:
+        cells, loads = cells_in_order(table, leaves, max(1, aims.size // 2))
+    else:
+        whole = leaves.partition()
+        cells, loads = whole.groups, whole.sizes
     rows = Partition.of(cells).published_order(words)
     codes = table.codes[aims.leader][rows].astype(np.int32)
     queues = new_queues(int(loads.max()), table.attributes[aims.leader].size)

@@ -1,0 +1,122 @@
+"""Somebody who knows how groups of neighbours are made, and replays it: what skipped rows tell.
+
+A group takes the rows nearest to the front whose values it may still have. A row that it passed
+over has a value of which the group has as many as it may: so its value is among those, and among
+the values of its own group. The attacker here is told more than anybody can know: the leaves and
+cells of all rows, the order in which groups were made, and which rows were taken as surplus, before
+their turn. What they reach is a bound on what the algorithm gives away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import sfumato as sf
+from benchmarks.attackers import TIMES, Setting, settings
+from benchmarks.measure import Line
+from sfumato.algorithms.coarsen import coarsened
+from sfumato.algorithms.frontier import Aims
+from sfumato.algorithms.frontier.cells import cells_in_order
+from sfumato.algorithms.frontier.kernel import new_queues, take_groups
+from sfumato.algorithms.mondrian import Mondrian
+from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.core.partition import Partition
+from sfumato.core.randomness import Randomness
+from sfumato.models.bound import Bound
+from sfumato.models.requirements import requirements
+
+SIZES = (1, 2, 5, 10)  # times l
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replayed:
+    """Rows in their order, leaf after leaf: the value, the cell and the group of each."""
+
+    values: Codes
+    cells: Codes
+    groups: Codes
+    leaves: Counts
+    aims: Aims
+
+
+def run(folder: Path | None) -> Iterator[Line]:
+    """Every table, in groups of several sizes; the limit is that of all attackers."""
+    for setting in settings(folder):
+        for times in SIZES:
+            yield _line(setting, times)
+
+
+def _line(setting: Setting, times: int) -> Line:
+    seen = replayed(setting.people, setting.l, times * setting.l)
+    n_values = setting.people.sensitive[0].size
+    right = plain = certain = 0
+    for low, high in zip(seen.leaves[:-1], seen.leaves[1:], strict=True):
+        own, possible = _told(seen, int(low), int(high), n_values)
+        truth = seen.values[low:high]
+        guess = np.where(possible, own, -1).argmax(axis=1)
+        right += int(np.count_nonzero(guess == truth))
+        plain += int(np.count_nonzero(own.argmax(axis=1) == truth))
+        certain += int(np.count_nonzero(possible.sum(axis=1) == 1))
+    n = len(seen.values)
+    return Line(
+        f"{setting.name}, groups of {times} l: replay, told all but the values",
+        right / n,
+        TIMES / setting.l,
+        "",
+        f"bound {1 / setting.l:.2f}, without a replay {plain / n:.3f}; one value left for "
+        f"{certain:,} of {n:,} people",
+    )
+
+
+def replayed(people: sf.Microdata, l: int, size: int) -> Replayed:
+    """Groups along the frontier, and how they came about."""
+    needs = requirements(sf.LDiversity(l), people.schema)
+    bound = Bound.of(needs, people)
+    aims = Aims.of(bound, size, frontier=True, cuts="median")
+    found = Mondrian(cuts="median").cut_points(
+        coarsened(bound.with_needs(aims.needs)), 0, None, None
+    )
+    cells, loads = cells_in_order(people, found, max(1, aims.size // 2))
+    words = Randomness(0).half_words(people.n_rows)
+    rows = Partition.of(cells).published_order(words)
+    values: Codes = people.codes[people.schema.sensitive[0]][rows].astype(np.int32)
+    queues = new_queues(int(loads.max()), people.sensitive[0].size)
+    leaves = np.append(0, np.cumsum(loads))
+    groups, _ = take_groups(values, leaves, aims.l, aims.size, queues)
+    return Replayed(values, cells[rows], groups, leaves, aims)
+
+
+def _told(seen: Replayed, low: int, high: int, n_values: int) -> tuple[Counts, Flags]:
+    """Of every row of a leaf: the counts of its group, and the values that are still possible."""
+    values, cells = seen.values[low:high], seen.cells[low:high]
+    groups = seen.groups[low:high] - seen.groups[low]
+    groups = groups - groups.min()
+    counts = np.zeros((groups.max() + 1, n_values), np.int64)
+    np.add.at(counts, (groups, values), 1)
+    own = counts[groups]
+    possible = own > 0
+    left, rest = counts.sum(axis=0), len(values)
+    for group in range(len(counts) - 1):
+        keep = (rest - seen.aims.size) // seen.aims.l
+        taken = np.flatnonzero(groups == group)
+        in_turn = taken[_ranks(values[taken]) >= np.maximum(0, left - keep)[values[taken]]]
+        if len(in_turn):
+            passed_over = (groups > group) & (cells < cells[in_turn].max())
+            possible[passed_over] &= counts[group] >= seen.aims.size // seen.aims.l
+        left, rest = left - counts[group], rest - len(taken)
+    return own, possible
+
+
+def _ranks(values: Codes) -> Counts:
+    """The how-manieth of its value each row is."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    ranks = np.empty(len(values), np.int64)
+    lengths = np.diff(np.append(starts, len(values)))
+    ranks[order] = np.arange(len(values)) - np.repeat(starts, lengths)
+    return ranks
