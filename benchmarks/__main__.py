@@ -26,6 +26,7 @@ from benchmarks import (
     readers,
     recoding,
     regions,
+    replay,
     searches,
     server,
     startup,
@@ -60,6 +61,7 @@ _SUITES = {
     "statdb": statdb.run,
     "neighbours": neighbours.run,
     "attackers": attackers.run,
+    "replay": replay.run,
     "server": server.run,
     "growth": growth.run,
 }

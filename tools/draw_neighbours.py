@@ -1,6 +1,6 @@
 """Draw the picture of docs/neighbours.md: the same people in the paper's groups, and in ours.
 
-python tools/draw_neighbours.py docs/pictures/neighbours.png
+python -m tools.draw_neighbours docs/pictures/neighbours.png
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-PEOPLE, L, SHOWN = 600, 4, 24
+PEOPLE, L, SHOWN = 600, 3, 30
 COLOURS = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#9c6b4e")
 
 
@@ -27,7 +27,7 @@ def people() -> pa.Table:
     random = np.random.default_rng(3)
     age = random.integers(20, 80, PEOPLE)
     income = np.clip(random.gamma(8, 4 + age / 30, PEOPLE), 8, 100).round().astype(int)
-    lean = (age - 20) / 60 * 3 + (income < 45) + random.normal(0, 1.6, PEOPLE)
+    lean = (age - 20) / 60 * 3 + (income < 45) + random.normal(0, 2.5, PEOPLE)
     disease = np.argsort(np.argsort(lean)) * len(COLOURS) // PEOPLE
     return pa.table({"age": age, "income": income, "disease": disease})
 
