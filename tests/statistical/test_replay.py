@@ -2,8 +2,9 @@
 
 Values have nothing to do with age, and one of them has one row in l, so that hardly a cut is
 allowed. The attacker looks at people whom a group passed over: in a later one, though nearer than
-the middle of its members. Along the frontier they have a value that the group had enough of: that is
-the control, and must be seen. Dealt at random, their values are in the group as often as anybody's.
+the middle of its members. Along the frontier they have a value that the group had enough of: that
+is the control, and must be seen. Dealt at random, their values are in the group as often as
+anybody's.
 """
 
 from __future__ import annotations
