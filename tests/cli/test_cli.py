@@ -393,7 +393,7 @@ def test_suggestions_repeat_the_way_the_table_was_read(place: Path) -> None:
 
 def test_a_password_is_never_shown(place: Path, capsys: pytest.CaptureFixture[str],
                                    monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    import sfumato.cli.inspect as module
+    import sfumato.audits.inspecting as module
     from sfumato.cli.main import _run
 
     table = pa.table({"age": [30, 31] * 5})

@@ -15,6 +15,7 @@ combinations; if they do not fit, how many there are is found out all the same.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,8 +24,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core._kernels import number_rows
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes, Counts, Words
 from sfumato.core.boxes import Boxes
+from sfumato.core.keyed import KEY_BYTES, Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.engines.base import Engine
@@ -38,11 +40,13 @@ from sfumato.models.bound import Bound
 class PointsPlan:
     """The group of every different vector; groups from ``firsts[i]`` on are those of region i.
 
-    ``sizes`` are those of the domains. Rows that are left out are in no region.
+    Vectors stand in the order of their ``words`` under a ``key``, by which rows find theirs. Rows
+    that are left out are in no region.
     """
 
     vectors: Codes
-    sizes: Counts
+    key: Key
+    words: Words
     groups: Codes
     firsts: Counts
     loads: Counts
@@ -64,9 +68,9 @@ class PointsPlan:
         return Partition.of(groups - np.int32(first), boxes)
 
     def _groups_of(self, codes: Codes) -> Codes:
-        # equal rows get equal numbers, and the vectors, which come first, the first ones
-        numbers, _, _ = number_rows(np.vstack([self.vectors, codes]), self.sizes)
-        groups: Codes = self.groups[numbers[len(self.vectors) :]]
+        places = np.searchsorted(self.words, self.key.line_words(codes))
+        assert np.array_equal(self.vectors[places], codes), "two vectors share a word of 64 bits"
+        groups: Codes = self.groups[places]
         return groups
 
 
@@ -79,14 +83,19 @@ def plan_points(
     """
     few = count_combinations(engine, bound, room, each)
     partition = divide(few)
-    codes, sizes = few.table.quasi_codes(), few.table.quasi_sizes()
-    _, first, _ = number_rows(codes, sizes)
+    codes = few.table.quasi_codes()
+    _, first, _ = number_rows(codes, few.table.quasi_sizes())
+    key = Key(os.urandom(KEY_BYTES))  # secret, so that nobody can make two vectors share a word
+    words = key.line_words(codes[first])
+    order = np.argsort(words)
+    first = first[order]
     loads = partition.loads(few.weights)
     # while regions are divided a combination still takes less than one row
     firsts = _runs(loads, room.rows - few.table.n_rows)
     return PointsPlan(
         codes[first],
-        sizes,
+        key,
+        words[order],
         partition.groups[first],
         firsts,
         np.add.reduceat(loads, firsts),
