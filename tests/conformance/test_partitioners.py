@@ -27,6 +27,9 @@ from tests.support.oracles import ORACLES, passes_naively
 from tests.support.tables import groups_of, microdata
 
 ALGORITHMS = [variant for algorithm in partitioner_classes() for variant in variants(algorithm)]
+ALGORITHMS += [
+    algorithm(refine=2) for algorithm in partitioner_classes() if hasattr(algorithm, "refine")
+]
 
 # Algorithm name -> names of the models under which it refuses to work, with a ParameterError.
 REFUSES: dict[str, set[str]] = {}
