@@ -30,7 +30,7 @@ def run(folder: Path | None) -> Iterator[Line]:
     data = sf.Microdata.from_arrow(table, sf.Schema(quasi=ADULT_QUASI))
     for k, limit in BEST_PEER.items():
         partition = _partition(data, k)
-        loss = _as_peers_count(data, partition)
+        loss = as_peers_count(data, partition)
         detail = f"{source}, {partition.n_groups:,} groups, C_DM {sf.discernibility(partition):,}"
         yield Line(f"Adult NCP k={k}, value sets", loss, limit, "", detail)
         cpu = min(
@@ -48,7 +48,8 @@ def _partition(data: sf.Microdata, k: int) -> sf.Partition:
     return sf.Mondrian().partition(data, needs, Randomness())
 
 
-def _as_peers_count(data: sf.Microdata, partition: sf.Partition) -> float:
+def as_peers_count(data: sf.Microdata, partition: sf.Partition) -> float:
+    """The mean loss of a cell, as the Python peers count it."""
     losses = []
     for side in boxes_of(data, partition, "sets"):
         penalties = side.penalties()

@@ -22,13 +22,13 @@ from sfumato.forms.files import FileFormat
 from sfumato.forms.registry import Release
 from sfumato.io.plain import plain_table
 from sfumato.models.requirements import requirements
-from tests.support.algorithms import partitioner_classes, variants
+from tests.support.algorithms import partitioner_classes, refined, variants
 from tests.support.models import SETTINGS
 from tests.support.oracles import ORACLES, counted
 
 ALGORITHMS: dict[str, Any] = {
     str(one): one for cls in partitioner_classes() for one in variants(cls)
-}
+} | {str(one): one for one in refined()}
 MODELS: dict[str, Any] = {
     str(one): one for one in SETTINGS if not isinstance(one, sf.KJoinAnonymity)
 }

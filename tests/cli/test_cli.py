@@ -126,6 +126,20 @@ def test_anatomy(place: Path) -> None:
     assert sfumato(place, "verify", "out").returncode == 0
 
 
+def test_boxes_are_refined(place: Path) -> None:
+    done = publish(place, "--k", "3", "--refine", "2", "--time-limit", "none")
+    assert done.returncode == 0, done.stderr
+    stated = json.loads((place / "out" / "release.json").read_text())["algorithm"]
+    assert (stated["refine"], stated["time_limit"]) == (2, None)
+    assert sfumato(place, "verify", "out").returncode == 0
+
+
+def test_what_is_not_refined_has_no_limit(place: Path) -> None:
+    refused(publish(place, "--k", "3", "--time-limit", "5"), place, "--refine")
+    refused(publish(place, "--k", "3", "--refine", "-1"), place, "refine must be")
+    refused(publish(place, "--method", "anatomy", "--l", "2", "--refine", "1"), place, "--refine")
+
+
 def test_anatomy_has_no_boxes(place: Path) -> None:
     for more in (["--labels"], ["--means"], ["--relaxed"], ["--round-robin"]):
         refused(publish(place, "--method", "anatomy", "--l", "2", *more), place, more[0])
@@ -473,7 +487,8 @@ def test_every_search_takes_a_time_limit(
 
 
 def test_a_time_limit_is_for_searches(place: Path) -> None:
-    refused(publish(place, "--k", "5", "--time-limit", "3"), place, "--time-limit", "sibling")
+    done = publish(place, "--k", "5", "--method", "branches", "--time-limit", "3")
+    refused(done, place, "--time-limit", "sibling")
     done = publish(place, "--k", "5", "--method", "local", "--time-limit", "-3")
     refused(done, place, "time_limit", "-3")
     done = publish(place, "--k", "5", "--method", "local", "--time-limit", "soon")

@@ -21,12 +21,13 @@ from sfumato.models.anonymity import KAnonymity
 from sfumato.models.base import BuiltIn
 from sfumato.models.registry import MODELS
 from sfumato.queries.workloads import range_workload
-from tests.support.algorithms import identify, partitioner_classes, variants
+from tests.support.algorithms import identify, partitioner_classes, refined, variants
 from tests.support.models import SETTINGS, needs_of
 from tests.support.oracles import ORACLES, passes_naively
 from tests.support.tables import groups_of, microdata
 
 ALGORITHMS = [variant for algorithm in partitioner_classes() for variant in variants(algorithm)]
+ALGORITHMS += refined()
 
 # Algorithm name -> names of the models under which it refuses to work, with a ParameterError.
 REFUSES: dict[str, set[str]] = {}

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from sfumato.algorithms.goal import goal_of
 from sfumato.algorithms.points import Points
+from sfumato.algorithms.space import point_arrays, sets_of
 from sfumato.algorithms.topdown import TopDown, merge, split_cloud
 from sfumato.algorithms.topdown.merge import label_groups
 from sfumato.algorithms.topdown.plain import merge_all_plain
-from sfumato.algorithms.topdown.space import point_arrays, sets_of
 from sfumato.core.arrays import Codes
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition

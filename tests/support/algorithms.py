@@ -44,6 +44,11 @@ def variants(algorithm: type[Any]) -> Iterator[Partitioner]:
         yield algorithm(**dict(zip(options, values, strict=True)))
 
 
+def refined() -> list[Partitioner]:
+    """Of every algorithm that can refine its groups, one that does."""
+    return [cls(refine=2) for cls in partitioner_classes() if hasattr(cls, "refine")]
+
+
 def _choices(field: "Field[Any]", hint: Any) -> tuple[Any, ...]:
     if hint is bool:
         return (False, True)

@@ -31,6 +31,7 @@ def _mondrian(given: dict[str, Any]) -> Partitioner:
         relaxed=given["relaxed"],
         choose="round-robin" if given["round_robin"] else "widest",
         workload=read_workload(workload) if workload else (),
+        **_refining(given),
     )
 
 
@@ -38,7 +39,14 @@ def _anatomize(given: dict[str, Any]) -> Partitioner:
     return sf.Anatomize(near=given["near"], size=given["size"])
 
 
+_REFINING = ("refine", "time_limit")
 _CUTTING = ("suppress", "time_limit")
+
+
+def _refining(given: dict[str, Any]) -> dict[str, Any]:
+    if not given["refine"]:
+        require_default(["time_limit"], "searches with --refine only")
+    return {option: given[option] for option in _REFINING}
 
 
 def _cutting(given: dict[str, Any]) -> dict[str, Any]:
@@ -52,8 +60,8 @@ def seconds(given: str | float) -> float | None:
 
 # an algorithm is imported when it is made: most commands want one of ten
 METHODS = {
-    "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload")),
-    "topdown": Method(lambda _: sf.TopDown()),
+    "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload", *_REFINING)),
+    "topdown": Method(lambda given: sf.TopDown(**_refining(given)), _REFINING),
     "local": Method(
         lambda given: sf.LocalRecoding(time_limit=given["time_limit"]), ("time_limit",)
     ),
@@ -65,7 +73,9 @@ METHODS = {
         lambda given: sf.SingleDimensional(time_limit=given["time_limit"]), ("time_limit",)
     ),
     "anatomy": Method(_anatomize, ("near", "size")),
-    "frontier": Method(lambda given: sf.Frontier(size=given["size"]), ("size",)),
+    "frontier": Method(
+        lambda given: sf.Frontier(size=given["size"], **_refining(given)), ("size", *_REFINING)
+    ),
 }
 JOINS = ("refinement", "direct")
 _OF_SOME = {option for method in METHODS.values() for option in method.options}

@@ -39,7 +39,8 @@ from sfumato.verbs import perturb, publish_file, publish_join
 _FOR_JOINS = ("id_column", "rename", "join", "no_trim")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
-    "workload", "near", "size", "suppress", "time_limit", "labels", "means", "engine", "memory",
+    "workload", "refine", "near", "size", "suppress", "time_limit", "labels", "means", "engine",
+    "memory",
 )  # fmt: skip
 
 
@@ -81,6 +82,14 @@ _FOR_GROUPS = (
 @click.option("--round-robin", is_flag=True, help="Cut dimensions in turn, not the widest first.")
 @click.option("--workload", metavar="FILE", help="mondrian: serve the queries in a file first.")
 @click.option(
+    "--refine",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="PASSES",
+    help="mondrian, topdown, frontier: then look for smaller boxes so many times; 1 finds most.",
+)
+@click.option(
     "--near/--no-near",
     default=True,
     show_default=True,
@@ -107,8 +116,8 @@ _FOR_GROUPS = (
     default=TIME_LIMIT,
     show_default=True,
     metavar="SECONDS",
-    help="local, full-domain, subtree, sibling, single-dimensional: then the best found so far is "
-    "taken; none: no limit.",
+    help="local, full-domain, subtree, sibling, single-dimensional, and --refine: then the best "
+    "found so far is taken; none: no limit.",
 )
 @click.option(
     "--labels",

@@ -55,11 +55,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.base import Progress, require_compiled
+from sfumato.algorithms.base import TIME_LIMIT, Progress, require_compiled
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.frontier.cells import cells_in_order
 from sfumato.algorithms.frontier.kernel import new_queues, take_groups
 from sfumato.algorithms.mondrian import CutPoints, Cuts, Mondrian, MondrianPlan
+from sfumato.algorithms.refine import refined, require_refine, require_unrefined, until_refined
 from sfumato.core.arrays import Codes, Counts, Flags, HalfWords
 from sfumato.core.boxes import Boxes
 from sfumato.core.compiled import announce
@@ -85,6 +86,8 @@ class Frontier:
     Of two ways to lose less than Mondrian's boxes do under l-diversity, this is the one that asks
     more of the promise: who knows the method and everybody's quasi-identifiers learns more from it
     (docs/neighbours.md).
+    ``refine`` passes then change groups where that loses less (refine/), for at most ``time_limit``
+    seconds.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> sf.publish(patients, sf.Frontier(), sf.LDiversity(4))
@@ -94,10 +97,13 @@ class Frontier:
     name: ClassVar[str] = "frontier"
     form: ClassVar[str] = "generalized"
     size: int | None = None
+    refine: int = 0
+    time_limit: float | None = TIME_LIMIT
 
     def __post_init__(self) -> None:
-        """Refuse a size that is none."""
+        """Refuse a size that is none, and so many passes."""
         require_size(self.size)
+        require_refine(self.refine, self.time_limit)
 
     def partition(
         self,
@@ -108,10 +114,17 @@ class Frontier:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = require_feasible(needs, table)
-        return divide(self._aims(bound), bound, randomness, progress)
+        aims, told = self._aims(bound), until_refined(progress, self.refine)
+        found = divide(aims, bound, randomness, told)
+        if not self.refine:
+            return found
+        sized = (Requirement(KAnonymity(self.size), None),) if self.size else ()
+        coarse = coarsened(bound.with_needs(sized))
+        return refined(found, coarse, self.refine, self.time_limit, randomness, progress)
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
         """As Mondrian, whose cuts come first."""
+        require_unrefined(self.refine)
         require_compiled(needs)
 
     def plan(

@@ -36,7 +36,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.base import Progress, require_compiled
+from sfumato.algorithms.base import TIME_LIMIT, Progress, require_compiled
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.mondrian.arrays import (
     Axes,
@@ -52,6 +52,7 @@ from sfumato.algorithms.mondrian.segments import cut_side_by_side
 from sfumato.algorithms.mondrian.workload import asked_of, require_workload
 from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_serving_space
 from sfumato.algorithms.points import Points
+from sfumato.algorithms.refine import refined, require_refine, require_unrefined, until_refined
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.boxes import Boxes
 from sfumato.core.compiled import announce, watch
@@ -83,7 +84,9 @@ class Mondrian:
     """Recursive median cuts; ``relaxed`` may divide rows with equal values.
 
     Cuts that serve the queries of a ``workload`` come first; ``weights`` say how much each of them
-    matters, 1 by default. A release states only how many queries there were.
+    matters, 1 by default. A release states only how many queries there were. ``refine`` passes
+    then change groups where that loses less (refine/), for at most ``time_limit`` seconds; boxes
+    may overlap afterwards.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Mondrian(), sf.KAnonymity(10))
@@ -96,6 +99,8 @@ class Mondrian:
     relaxed: bool = False
     choose: Literal["widest", "round-robin"] = "widest"
     cuts: Cuts = "all"
+    refine: int = 0
+    time_limit: float | None = TIME_LIMIT
     workload: Sequence[Query] = field(default=(), repr=False)
     weights: Sequence[float] | None = field(default=None, repr=False)
 
@@ -109,6 +114,7 @@ class Mondrian:
             raise ParameterError(
                 f"cuts must be 'all' or 'median', not {self.cuts!r}", parameter="cuts"
             )
+        require_refine(self.refine, self.time_limit)
         object.__setattr__(self, "workload", tuple(self.workload))
         if self.weights is not None:
             object.__setattr__(self, "weights", tuple(map(float, self.weights)))
@@ -117,7 +123,7 @@ class Mondrian:
     @property
     def equal_together(self) -> bool:
         """Strict cuts never part equal rows; what a workload asks for is counted by rows."""
-        return not self.relaxed and not self.workload
+        return not self.relaxed and not self.workload and not self.refine
 
     def partition(
         self,
@@ -131,11 +137,13 @@ class Mondrian:
         bound = coarsened(require_feasible(needs, table, weights))
         ties = randomness.key(_TIES) if self.relaxed else None
         order = _order(ties, np.arange(table.n_rows))
-        return self.cut_points(bound, 0, order, progress).partition()
+        cut = self.cut_points(bound, 0, order, until_refined(progress, self.refine)).partition()
+        return refined(cut, bound, self.refine, self.time_limit, randomness, progress)
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
         """Cuts are planned by counts, for the built-in models, and not for a workload."""
         require_compiled(needs)
+        require_unrefined(self.refine)
         dealt = self.relaxed and any(need.attribute is not None for need in needs)
         if dealt or self.workload:
             raise ParameterError(

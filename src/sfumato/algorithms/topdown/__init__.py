@@ -46,15 +46,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.base import Progress, ignore_progress
+from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.coarsen import coarsened
 from sfumato.algorithms.goal import Goal, goal_of
 from sfumato.algorithms.mondrian import Mondrian, MondrianPlan
 from sfumato.algorithms.points import Points
+from sfumato.algorithms.refine import refined, require_refine, require_unrefined, until_refined
+from sfumato.algorithms.space import PointArrays, Sets, point_arrays, sets_of
 from sfumato.algorithms.topdown.index import Index, fill_index, new_index
 from sfumato.algorithms.topdown.merge import label_groups, merge_all, new_workspace
 from sfumato.algorithms.topdown.plain import merge_all_plain
-from sfumato.algorithms.topdown.space import PointArrays, Sets, point_arrays, sets_of
 from sfumato.algorithms.topdown.split import new_table, new_tree, split_all
 from sfumato.algorithms.topdown.taking import new_plan
 from sfumato.core.arrays import Codes, Counts
@@ -79,6 +80,8 @@ class TopDown:
     """Clusters around two far seeds, split again and again; small groups are merged.
 
     More ``rounds`` look longer for seeds that are far apart; three are hardly ever improved on.
+    ``refine`` passes then change groups where that loses less (refine/), for at most ``time_limit``
+    seconds.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.TopDown(), sf.KAnonymity(10))
@@ -89,16 +92,19 @@ class TopDown:
     name: ClassVar[str] = "topdown"
     form: ClassVar[str] = "generalized"
     rounds: int = 3
+    refine: int = 0
+    time_limit: float | None = TIME_LIMIT
 
     def __post_init__(self) -> None:
         """Refuse to look for nothing."""
         if self.rounds < 1:
             raise ParameterError(f"rounds must be 1 or more, not {self.rounds}", parameter="rounds")
+        require_refine(self.refine, self.time_limit)
 
     @property
     def equal_together(self) -> bool:
-        """Clusters are of points."""
-        return True
+        """Clusters are of points, until rows are regrouped."""
+        return not self.refine
 
     def partition(
         self,
@@ -110,10 +116,12 @@ class TopDown:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = coarsened(require_feasible(needs, table, weights))
-        return self._divide(bound, _key(randomness, 0), progress)
+        found = self._divide(bound, _key(randomness, 0), until_refined(progress, self.refine))
+        return refined(found, bound, self.refine, self.time_limit, randomness, progress)
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
         """Regions are Mondrian's."""
+        require_unrefined(self.refine)
         Mondrian().require_planned(needs)
 
     def plan(self, engine: Engine, bound: Bound, room: Room, randomness: Randomness) -> TopDownPlan:

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.algorithms.topdown.rows import WIDTH, Rows, draw_above, draw_all, new_rows, write_slot
-from sfumato.algorithms.topdown.space import (
+from sfumato.algorithms.space import (
     PointArrays,
     Sets,
     Sides,
@@ -16,6 +15,7 @@ from sfumato.algorithms.topdown.space import (
     new_sides,
     penalty_of,
 )
+from sfumato.algorithms.topdown.rows import WIDTH, Rows, draw_above, draw_all, new_rows, write_slot
 from sfumato.algorithms.topdown.split import Tree
 from sfumato.core.arrays import Codes, Counts, Flags, Floats, Whole
 from sfumato.core.compiled import inner, kernel

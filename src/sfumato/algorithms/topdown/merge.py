@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.algorithms.goal import Goal
+from sfumato.algorithms.space import PointArrays, Sets, join_boxes, penalty_of
 from sfumato.algorithms.topdown.index import GONE, Index, put_load, remove_group
 from sfumato.algorithms.topdown.search import find_neighbours
-from sfumato.algorithms.topdown.space import PointArrays, Sets, join_boxes, penalty_of
 from sfumato.algorithms.topdown.taking import Plan, plan_taking, take_points
 from sfumato.core.arrays import Codes, Counts, Whole
 from sfumato.core.compiled import inner, kernel

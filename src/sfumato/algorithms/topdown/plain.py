@@ -12,10 +12,10 @@ import heapq
 import numpy as np
 
 from sfumato.algorithms.points import PointJudge, Points
+from sfumato.algorithms.space import PointArrays, Sets
 from sfumato.algorithms.topdown.index import GONE, Index
 from sfumato.algorithms.topdown.merge import merge_groups
 from sfumato.algorithms.topdown.search import find_neighbours
-from sfumato.algorithms.topdown.space import PointArrays, Sets
 from sfumato.models.bound import Bound
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.algorithms.topdown.space import Sets, Sides, ones
+from sfumato.algorithms.space import Sets, Sides, ones
 from sfumato.core.arrays import Codes, Counts, Floats, Whole, Words
 from sfumato.core.compiled import inner, kernel
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.algorithms.space import Sets, ones
 from sfumato.algorithms.topdown.index import Index
 from sfumato.algorithms.topdown.rows import WIDTH
-from sfumato.algorithms.topdown.space import Sets, ones
 from sfumato.core.arrays import Whole
 from sfumato.core.compiled import kernel
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.algorithms.topdown.space import PointArrays, Sets
+from sfumato.algorithms.space import PointArrays, Sets
 from sfumato.core.arrays import Codes, Counts, Flags, Floats, Whole
 from sfumato.core.compiled import inner, kernel
 

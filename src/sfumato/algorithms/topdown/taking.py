@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.algorithms.topdown.index import Index, put_load
-from sfumato.algorithms.topdown.space import (
+from sfumato.algorithms.space import (
     PointArrays,
     Sets,
     add_point,
@@ -20,6 +19,7 @@ from sfumato.algorithms.topdown.space import (
     join_boxes,
     penalty_of,
 )
+from sfumato.algorithms.topdown.index import Index, put_load
 from sfumato.core.arrays import Codes, Flags, Floats, Whole
 from sfumato.core.compiled import inner
 

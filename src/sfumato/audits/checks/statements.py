@@ -39,7 +39,12 @@ _ALGORITHMS: Mapping[str, type[Any]] = {
 _MAY_BE_NONE = ("time_limit", "node_limit", "size")
 # releases of earlier versions do not state these options of these algorithms
 _LIMITED = (LocalRecoding, FullDomain, Subtree, Sibling)
-_SINCE = {each.name: ("time_limit",) for each in _LIMITED} | {Anatomize.name: ("near", "size")}
+_REFINED = (Mondrian, TopDown, Frontier)
+_SINCE = (
+    {each.name: ("time_limit",) for each in _LIMITED}
+    | {each.name: ("refine", "time_limit") for each in _REFINED}
+    | {Anatomize.name: ("near", "size")}
+)
 # what is counted beside the options of an algorithm, and the least that is worth a word
 _BESIDE = {
     Mondrian.name: {"workload": 1}, TopDown.name: {"regions": 2}, Anatomize.name: {BLOCKS: 2},

@@ -26,7 +26,13 @@ from tests.support.joins import joined_tables
 
 Method: TypeAlias = type[sf.Direct] | type[sf.Refinement]
 METHODS: list[Method] = [sf.Direct, sf.Refinement]
-ALGORITHMS: list[Any] = [sf.Mondrian(), sf.Mondrian(relaxed=True), sf.TopDown()]
+ALGORITHMS: list[Any] = [
+    sf.Mondrian(),
+    sf.Mondrian(relaxed=True),
+    sf.TopDown(),
+    sf.Mondrian(refine=1),
+    sf.TopDown(refine=1),
+]
 
 
 def boxes(table: sf.Microdata, partition: Partition) -> Boxes:

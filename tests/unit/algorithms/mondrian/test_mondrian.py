@@ -213,6 +213,8 @@ def test_a_description_has_the_name_and_every_option() -> None:
         "relaxed": True,
         "choose": "widest",
         "cuts": "all",
+        "refine": 0,
+        "time_limit": 60.0,
     }
 
 

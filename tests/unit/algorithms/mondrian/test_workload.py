@@ -243,6 +243,8 @@ def test_a_release_states_the_number_of_queries_only() -> None:
         "relaxed": False,
         "choose": "widest",
         "cuts": "all",
+        "refine": 0,
+        "time_limit": 60.0,
         "workload": 3,
     }
     assert "judge" not in text

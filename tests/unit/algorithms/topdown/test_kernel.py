@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from sfumato.algorithms.goal import goal_of
 from sfumato.algorithms.points import Points
+from sfumato.algorithms.space import BITS, PointArrays, Sets, ones, point_arrays, sets_of
 from sfumato.algorithms.topdown import merge, split_cloud
 from sfumato.algorithms.topdown.index import GONE, Index
 from sfumato.algorithms.topdown.merge import dequeue, enqueue, merge_groups
 from sfumato.algorithms.topdown.search import find_neighbours
-from sfumato.algorithms.topdown.space import BITS, PointArrays, Sets, ones, point_arrays, sets_of
 from sfumato.algorithms.topdown.taking import new_plan, plan_taking, take_points
 from sfumato.core.boxes import Ranges, ValueSets
 from sfumato.core.microdata import Microdata

@@ -107,7 +107,8 @@ def test_the_seed_decides() -> None:
 
 
 def test_options() -> None:
-    assert describe(TopDown(rounds=2)) == {"name": "topdown", "rounds": 2}
+    stated = {"name": "topdown", "rounds": 2, "refine": 0, "time_limit": 60.0}
+    assert describe(TopDown(rounds=2)) == stated
     with pytest.raises(ParameterError):
         TopDown(rounds=0)
 
