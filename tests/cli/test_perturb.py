@@ -64,10 +64,16 @@ def test_permuted(place: Path) -> None:
         (["--method", "perturb", "--m", "5"], "largest feasible m is 4"),
         (
             ["--method", "perturb", "--m", "3", "--k", "2"],
-            "the method perturb adds noise and makes no",
+            "--k: the method perturb does not take it",
         ),
         (["--method", "perturb", "--m", "3", "--round-robin"], "--round-robin: the method"),
-        (["--k", "2", "--p", "0.5"], "--p: the method mondrian adds no noise"),
+        (
+            ["--k", "2", "--p", "0.5"],
+            "--p: the method mondrian does not take it; it is for perturb",
+        ),
+        (["--l", "2", "--no-near"], "--near/--no-near: the method mondrian does not take it"),
+        (["--l", "2", "--size", "4"], "--size: the method mondrian does not take it"),
+        (["--k", "2", "--id", "age"], "--id: only with --external"),
         (["--form", "permuted", "--k", "3"], "k-anonymity is not a promise"),
         (["--form", "permuted", "--l", "2", "--means"], "--means are for boxes"),
     ],

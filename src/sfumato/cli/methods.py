@@ -86,7 +86,9 @@ def algorithm_of(name: str, given: dict[str, Any]) -> Partitioner:
     method = METHODS[name]
     for option in sorted(_OF_SOME - set(method.options)):
         takers = [other for other, known in METHODS.items() if option in known.options]
-        require_default([option], f"does not take it; it is for {', '.join(takers)}")
+        require_default(
+            [option], f"the method {name} does not take it; it is for {', '.join(takers)}"
+        )
     return method.make(given)
 
 
@@ -99,7 +101,8 @@ def join_of(name: str, given: dict[str, Any]) -> JoinMethod:
 def require_default(names: Iterable[str], why: str) -> None:
     """Refuse options that would be without effect."""
     context = click.get_current_context()
+    options = {option.name: option for option in context.command.params}
     for name in names:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            option = f"--{name.removesuffix('_column').replace('_', '-')}"
-            raise click.UsageError(f"{option}: the method {context.params['method']} {why}")
+            typed = "/".join([*options[name].opts, *options[name].secondary_opts])
+            raise click.UsageError(f"{typed}: {why}")

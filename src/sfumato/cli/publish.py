@@ -99,8 +99,8 @@ _FOR_GROUPS = (
     "--size",
     type=int,
     metavar="ROWS",
-    help="anatomy, frontier: at least so many rows in a group; 5 L for anatomy, else as few as L "
-    "and K allow.",
+    help="anatomy, frontier: at least this many rows in a group; by default 5 L for anatomy, and "
+    "as few as L and K allow for frontier.",
 )
 @click.option(
     "--suppress",
@@ -146,7 +146,8 @@ _FOR_GROUPS = (
     "--memory",
     type=Bytes(),
     metavar="SIZE",
-    help="How much memory streaming may take, such as 2GB or 500MiB; half of what is free.",
+    help="How much memory streaming may take, such as 2GB or 500MiB; by default half of what is "
+    "free.",
 )
 @click.option(
     "--external",
@@ -171,8 +172,8 @@ _FOR_GROUPS = (
 @click.option(
     "--no-trim",
     is_flag=True,
-    help="--external: keep external rows that a group does not need. Boxes are wider, and tell "
-    "less about who holds up their edges.",
+    help="--external: keep external rows that a group does not need. Boxes are wider, and their "
+    "edges give away fewer people.",
 )
 @table_options
 @seed_options
@@ -207,19 +208,17 @@ def publish(
     seed = chosen_seed(seed, given.pop("seed_file"), experiment=experiment)
     schema = read_schema(schema_path)
     if given["external"] is None:
-        require_default(_FOR_JOINS, "joins nothing without --external")
+        require_default(_FOR_JOINS, "only with --external")
     tell_more = None
     if method == "perturb":
-        require_default(
-            (*_FOR_GROUPS, "external"),
-            "adds noise and makes no groups, so it takes no options of theirs",
-        )
+        makes_none = "the method perturb does not take it: it adds noise, and makes no groups"
+        require_default((*_FOR_GROUPS, "external"), makes_none)
         require_room(output, force)
         noisy = perturb(read(source, schema, **reading), p=given["p"], m=given["m"], seed=seed)
         noisy.write(output, **writing)
         manifest = noisy.manifest
     elif given["external"] is not None:
-        require_default(("m", "p", "form", "means"), "is not for joins")
+        require_default(("m", "p", "form", "means"), "not with --external")
         require_room(output, force)
         with show.stages(quiet=as_json) as tell:
             tell("reading", 0.0)
@@ -230,7 +229,7 @@ def publish(
             joined.write(output, **writing)
         manifest, tell_more = joined.manifest, partial(tell_owner, joined.own, exposed)
     else:
-        require_default(("m", "p"), "adds no noise")
+        require_default(("m", "p"), f"the method {method} does not take it; it is for perturb")
         algorithm = algorithm_of(method, given)
         if not FORMS[form or algorithm.form].boxes and (labels is not None or means):
             raise click.UsageError("--labels and --means are for boxes; this form has none")
