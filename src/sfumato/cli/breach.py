@@ -12,6 +12,7 @@ from rich.console import Console
 
 from sfumato.audits.breach import QUANTILES, Belief, Breach, Persons, View, everybody
 from sfumato.audits.join_risk import JoinRisk, join_risk
+from sfumato.audits.report.text import plural
 from sfumato.cli import show
 from sfumato.cli.reading import memory_option, table_options
 from sfumato.core.schema import Role
@@ -178,7 +179,7 @@ def _print_person(page: Console, known: str, found: Belief) -> None:
 def _meaning(found: Belief) -> str:
     likeliest, *_ = found.probabilities
     said = (
-        f"{_counted(found.rows, 'published row')} in {_counted(found.groups, 'group')} "
+        f"{plural(found.rows, 'published row')} in {plural(found.groups, 'group')} "
         f"{'fits' if found.rows == 1 else 'fit'}. Somebody who knows this of a person, and that "
         f"the person is in the table, does best to guess {_named(likeliest)} and is right with "
         f"probability {found.largest:.1%}."
@@ -186,7 +187,7 @@ def _meaning(found: Belief) -> str:
     if found.listed is None:
         return said
     return (
-        f"{said} On the list {_counted(found.listed, 'person')} "
+        f"{said} On the list {plural(found.listed, 'person')} "
         f"{'fits' if found.listed == 1 else 'fit'}: if it names everybody in the table, this "
         f"person is in it with probability {found.present:.1%}, and the guess is right with "
         f"{found.breach(likeliest):.1%}."
@@ -213,14 +214,10 @@ def _print_everybody(page: Console, levels: dict[str, Breach], *, with_list: boo
     if persons.unmatched:
         show.say(
             page,
-            f"{_counted(persons.unmatched, 'row')} of them were left out of the release: no "
+            f"{plural(persons.unmatched, 'row')} of them were left out of the release: no "
             "published row fits, and they count as 0%.",
         )
 
 
 def _named(value: Any) -> str:
     return "(missing)" if value is None else str(value)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

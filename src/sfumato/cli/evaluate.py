@@ -10,7 +10,7 @@ from rich.text import Text
 
 from sfumato.audits.evaluation import Evaluation
 from sfumato.audits.evaluation import evaluate as evaluate_release
-from sfumato.audits.report.text import number, percent
+from sfumato.audits.report.text import number, percent, plural
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
 from sfumato.cli.reading import memory_option, table_options
@@ -104,7 +104,11 @@ def _workload(path: str | None, queries: int | None, seed: int | None) -> tuple[
 
 def _print(page: Console, found: Evaluation, written: str | None) -> None:
     stated = found.manifest
-    show.say(page, show.bold(found.name), f": {stated.rows:,} rows, {stated.groups:,} groups")
+    show.say(
+        page,
+        show.bold(found.name),
+        f": {plural(stated.rows, 'row')}, {plural(stated.groups, 'group')}",
+    )
     mark = Text("kept", "green") if found.verification.ok else Text("BROKEN", "red")
     show.say(page, "promise ", mark)
     if found.distributions:
@@ -116,7 +120,7 @@ def _print(page: Console, found: Evaluation, written: str | None) -> None:
     for one in found.advice:
         show.say(page, "- ", one.text, f" ({one.figure})")
     if written is not None:
-        show.say(page, f"{written} shows all of it; it holds true figures, so keep it.", wrap=False)
+        show.say(page, f"{written} holds true figures: keep it to yourself.", wrap=False)
 
 
 def _print_errors(page: Console, found: Evaluation) -> None:

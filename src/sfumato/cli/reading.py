@@ -55,8 +55,8 @@ def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "--memory",
         type=Bytes(),
         metavar="SIZE",
-        help="How much memory to take, such as 2GB or 500MiB; half of what is free. A larger file "
-        "is read part by part.",
+        help="How much memory to take, such as 2GB or 500MiB; by default half of what is free. "
+        "A larger file is read part by part.",
     )(command)
 
 

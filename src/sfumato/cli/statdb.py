@@ -94,8 +94,8 @@ for command in (serve, token, log):
     "--memory",
     type=Bytes(),
     metavar="SIZE",
-    help="How much memory the codes of the table may take, such as 2GB or 500MiB; half of what is "
-    "free.",
+    help="How much memory the codes of the table may take, such as 2GB or 500MiB; by default half "
+    "of what is free.",
 )
 @table_options
 @seed_options

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from sfumato.audits.report.text import plural
 from sfumato.cli import show
 from sfumato.forms.joined.release import OwnFigures
 from sfumato.forms.manifest import Manifest
@@ -17,7 +18,7 @@ _FEW = 20  # lines of one kind
 def summarize(manifest: Manifest, path: Path) -> None:
     """What was published, what it cost, what to do next."""
     page = show.console()
-    grouped = f" in {manifest.groups:,} groups" if FORMS[manifest.kind].grouped else ""
+    grouped = f" in {plural(manifest.groups, 'group')}" if FORMS[manifest.kind].grouped else ""
     rows = show.bold(f"{manifest.rows:,}")
     show.say(page, "Published ", rows, f" rows{grouped}: {path}", wrap=False)
     if manifest.suppressed:
@@ -59,8 +60,9 @@ def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
     if exposed:
         show.say(
             page,
-            "Who has the same list can be sure that these people are in the table: --no-trim "
-            "lowers their number, --no-trim --join direct makes it 0 if the list names everybody.",
+            "Anybody who has the same list can be sure that these people are in the table: "
+            "--no-trim lowers their number, --no-trim --join direct makes it 0 if the list "
+            "names everybody.",
         )
     show.say(
         page,
@@ -90,7 +92,7 @@ def _lost(manifest: Manifest) -> list[tuple[str, object]]:
         return [(f"rows with another {name}", f"about {share:.1%}") for name, share in changed]
     sizes, error = figures["group_sizes"], figures["reconstruction_error"]
     lost: list[tuple[str, object]] = [
-        ("group size", f"{sizes['smallest']} to {sizes['largest']:,}, mean {sizes['mean']:,.1f}"),
+        ("group size", f"{sizes['smallest']:,} to {sizes['largest']:,}, mean {sizes['mean']:,.1f}"),
         ("C_DM (sum of squared sizes)", figures["discernibility"]),
     ]
     if "average_group_size" in figures:

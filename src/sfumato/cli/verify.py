@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from rich.text import Text
 
+from sfumato.audits.report.text import plural
 from sfumato.audits.verify import verify as verify_release
 from sfumato.cli import show
 
@@ -22,7 +23,9 @@ def verify(folder: str, as_json: bool) -> int:
         show.print_json(found.to_dict())
     else:
         page = show.console()
-        show.say(page, f"{found.path}: {found.rows:,} rows, {found.groups:,} groups")
+        show.say(
+            page, f"{found.path}: {plural(found.rows, 'row')}, {plural(found.groups, 'group')}"
+        )
         for check in found.checks:
             mark = Text("kept  ", "green") if check.kept else Text("BROKEN", "red")
             show.say(page, "  ", mark, f" {show.one_line(check.statement)}")

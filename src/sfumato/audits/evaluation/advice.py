@@ -223,11 +223,11 @@ def _nothing(seen: Evaluation) -> Advice:
         # lists of random values average every association away: on census data anatomized tables
         # hardly beat the product of the marginals, and did well here all the same
         text = (
-            "That does not tell whether attributes still go together as they did: counts of random "
-            "values come out well even where such relations are lost. Ask what readers will ask "
+            "Counts of random values do not tell whether attributes still go together as they did: "
+            "they come out well even where such relations are lost. Ask what readers will ask "
             "(--workload)."
         )
-    return Advice(figure, f"{text} Read the limits of the promise above once more.")
+    return Advice(figure, f"{text} Read once more what the promise does not cover.")
 
 
 def _median(errors: QueryErrors) -> float:

@@ -73,7 +73,9 @@ class JoinRisk:
             f"being in the microdata: {least}{_words(self.presence)}",
         ]
         if self.listed_presence is not None:
-            told.append(f"the same for who has the list: {least}{_words(self.listed_presence)}")
+            told.append(
+                f"the same to somebody who has the list: {least}{_words(self.listed_presence)}"
+            )
         if self.exposed is not None:
             told.append(
                 "people whom the edges of boxes give away, if the list names everybody: "
