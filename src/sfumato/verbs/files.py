@@ -119,11 +119,15 @@ def _require_streaming(
     needs: tuple[Requirement, ...],
     query: str | None,
 ) -> None:
-    if query is not None or shape not in STREAMED or not isinstance(algorithm, Planner):
-        raise ParameterError(
-            "streaming is for generalized and anatomized releases by an algorithm that plans (all "
-            "that ship but SingleDimensional), from files and without a query; use the in-memory "
-            "engine",
-            parameter="engine",
-        )
-    algorithm.require_planned(needs)
+    if query is not None:
+        what = "the result of a query"
+    elif shape not in STREAMED:
+        what = f"a {shape} release"
+    elif not isinstance(algorithm, Planner):
+        what = f"the method {algorithm.name}"
+    else:
+        algorithm.require_planned(needs)
+        return
+    raise ParameterError(
+        f"{what} needs all rows in memory; use the in-memory engine", parameter="engine"
+    )
