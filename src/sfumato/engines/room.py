@@ -9,6 +9,8 @@ from sfumato.errors import OutOfMemory
 
 # what the process takes before it has any rows
 _BASE_BYTES = 300 * 2**20
+# rows may take one part in so many of a memory that is hardly larger than that
+_SHARE = 4
 # what dividing a region takes for a row, and for each of its codes
 _ROW_BYTES, _CODE_BYTES = 120, 10
 # counts of a pass may take one part in so many of the memory
@@ -30,7 +32,10 @@ class Room(NamedTuple):
     @classmethod
     def of(cls, memory: int, axes: int) -> Room:
         """The room for rows of so many quasi-identifiers."""
-        free, row_bytes = max(memory - _BASE_BYTES, memory // 4), _ROW_BYTES + _CODE_BYTES * axes
+        free, row_bytes = (
+            max(memory - _BASE_BYTES, memory // _SHARE),
+            _ROW_BYTES + _CODE_BYTES * axes,
+        )
         counts = max(memory // _COUNTS, _LEAST_BYTES)
         return cls(max(1, free // row_bytes), row_bytes, counts, memory)
 
@@ -41,7 +46,8 @@ class Room(NamedTuple):
     def require(self, rows: int, why: str) -> None:
         """Raise unless so many rows fit; ``why`` they have to."""
         if rows > self.rows:
-            least = min(-(-self.memory * rows // self.rows), _BASE_BYTES + rows * self.row_bytes)
+            taken = rows * self.row_bytes
+            least = min(_SHARE * taken, _BASE_BYTES + taken)
             raise OutOfMemory(
                 f"{self.memory:,} bytes of memory are too few: {why}; allow {least:,} bytes",
                 doing="publishing",
