@@ -38,8 +38,8 @@ def put_header(folder: Path, header: Mapping[str, Any]) -> None:
 def read_header(folder: Path) -> dict[str, Any]:
     """The header of a store, without its checksum, which is that of what it says."""
     try:
-        _require_private(folder)
         header = json.loads((folder / HEADER).read_text("utf-8"))
+        _require_private(folder)  # after it is known to be a database, and not some other folder
     except FileNotFoundError as error:
         raise StoreError(f"{folder} is not a statistical database", path=folder) from error
     except NotADirectoryError as error:

@@ -71,6 +71,12 @@ def test_a_store_that_others_can_open_is_refused(store: Path) -> None:
         open_store(store)
 
 
+def test_another_folder_is_no_store_whoever_can_open_it(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with pytest.raises(StoreError, match="is not a statistical database"):
+        open_store(tmp_path)
+
+
 def test_a_store_is_never_replaced(store: Path) -> None:
     with pytest.raises(OutputExists, match="never replaced"):
         create_store(store, contents(2))
