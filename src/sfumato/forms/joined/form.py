@@ -74,7 +74,8 @@ JOINED = Form(
     partitioner=inner_algorithm,
     statements=other_statements,
     unguessable="lines of a join release are not all of the microdata, and their sensitive values "
-    "stand apart; join_risk(release, table) tells what somebody outside can find out",
+    "stand apart; join_risk(release, table) (breach --truth) tells what somebody outside can find "
+    "out",
     counted=_counted,
     limits=_limits,
     remedy="join with a longer list of people",
