@@ -73,6 +73,7 @@ def test_permuted(place: Path) -> None:
         ),
         (["--l", "2", "--no-near"], "--near/--no-near: the method mondrian does not take it"),
         (["--l", "2", "--size", "4"], "--size: the method mondrian does not take it"),
+        (["--k", "2", "--time-limit", "5"], "--time-limit: this method searches with --refine"),
         (["--k", "2", "--id", "age"], "--id: only with --external"),
         (["--form", "permuted", "--k", "3"], "k-anonymity is not a promise"),
         (["--form", "permuted", "--l", "2", "--means"], "--means are for boxes"),

@@ -45,7 +45,7 @@ _CUTTING = ("suppress", "time_limit")
 
 def _refining(given: dict[str, Any]) -> dict[str, Any]:
     if not given["refine"]:
-        require_default(["time_limit"], "searches with --refine only")
+        require_default(["time_limit"], "this method searches with --refine only")
     return {option: given[option] for option in _REFINING}
 
 

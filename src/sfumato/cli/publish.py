@@ -87,7 +87,7 @@ _FOR_GROUPS = (
     default=0,
     show_default=True,
     metavar="PASSES",
-    help="mondrian, topdown, frontier: then look for smaller boxes so many times; 1 finds most.",
+    help="mondrian, topdown, frontier: then look for smaller boxes this many times; 1 finds most.",
 )
 @click.option(
     "--near/--no-near",
