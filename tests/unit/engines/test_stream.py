@@ -133,7 +133,7 @@ def test_files_of_a_pattern_with_other_types_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("change", ["other values", "fewer rows"])
+@pytest.mark.parametrize("change", ["other values", "fewer rows", "other counts", "rewritten"])
 def test_a_file_that_changes_while_it_is_read_is_refused(
     change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,9 +142,15 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     counted = domains.Counted.encoded
 
     def changing(self: domains.Counted, engine: Any) -> Any:
-        other = people().set_column(0, "age", pa.array([99] * 90))
-        pq.write_table(people(60) if change == "fewer rows" else other, source)
-        return counted(self, engine)
+        ages = people().column("age")
+        tables = {
+            "other values": people().set_column(0, "age", pa.array([99] * 90)),
+            "fewer rows": people(60),
+            "other counts": people().set_column(0, "age", pa.array([ages[0].as_py()] * 90)),
+        }
+        found = counted(self, engine) if change == "rewritten" else None
+        pq.write_table(tables.get(change, people()), source)
+        return found or counted(self, engine)
 
     monkeypatch.setattr(domains.Counted, "encoded", changing)
     with pytest.raises(DataError, match="changed while it was read"):
