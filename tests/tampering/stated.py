@@ -157,6 +157,15 @@ STATED: dict[str, Tampering] = {
     "an option that is none": (
         ("ranges", "anatomized"), restated(lambda s: s["algorithm"].update(depth=3)), "algorithm"
     ),
+    "larger groups than there are": (
+        ("anatomized", "two STs"), restated(lambda s: s["algorithm"].update(size=200)), "the smallest has"
+    ),
+    "neighbours in blocks": (
+        ("anatomized",), restated(lambda s: s["algorithm"].update(blocks=2)), "2 blocks"
+    ),
+    "more blocks than groups": (
+        ("anatomized",), restated(lambda s: s["algorithm"].update(near=False, blocks=99)), "99 blocks"
+    ),
     "an option out of range": (
         ("ranges",), restated(lambda s: s["algorithm"].update(choose="best")), "algorithm"
     ),

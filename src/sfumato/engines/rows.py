@@ -32,16 +32,20 @@ from sfumato.io.plain import normalized
 # What reading, encoding and publishing in memory take for each value.
 _IN_MEMORY_BYTES = 24
 Scan = Callable[[Sequence[str]], Iterator[pa.Table]]
+Stamp = tuple[Path, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows that can be read several times. ``types`` are those of the columns as published."""
+    """Rows that can be read several times. ``types`` are those of the columns as published,
+    ``stamps`` those of the files when they were opened.
+    """
 
     label: str
     schema: Schema
     types: dict[str, pa.DataType]
     raw: Scan
+    stamps: Sequence[Stamp]
     missing: Collection[str] = ()
 
     def scan(self, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -64,6 +68,15 @@ class Rows:
         """The domain of a column, and its values in the form they are published in."""
         attribute, codes = _encode(name, column, self.schema)
         return attribute, attribute.decode(codes)
+
+    def require_unchanged(self) -> None:
+        """Raise if a file was written to since it was opened: other rows were counted than read."""
+        try:
+            same = self.stamps == [_stamp(file) for file, *_ in self.stamps]
+        except OSError:
+            same = False
+        if not same:
+            raise self.changed()
 
     def changed(self) -> DataError:
         """What to raise when a second reading finds other rows than the first."""
@@ -109,8 +122,10 @@ def open_rows(
     """A Parquet, Arrow or CSV file, or all that a pattern such as ``part-*.parquet`` names."""
     first = first or FirstLine()
     _require_no_bins(schema)
-    for file in _files(source):
+    files = _files(source)
+    for file in files:
         require_columns(open_file(file, first=first).names, schema)
+    stamps = [_stamp(file) for file in files]
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
     _, kinds, raw = _opened(source, columns, missing, first)
     coded = {*schema.quasi, *schema.sensitive}
@@ -121,7 +136,7 @@ def open_rows(
         else kind
         for name, kind in kinds.items()
     }
-    return Rows(str(source), schema, types, raw, missing)
+    return Rows(str(source), schema, types, raw, stamps, missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +260,12 @@ def _files(source: str | Path) -> list[Path]:
     if not found:
         raise DataError(f"no file matches {source}", source=str(source))
     return found
+
+
+def _stamp(file: Path) -> Stamp:
+    """What changes when a file is written to, or another one takes its name."""
+    found = file.stat()
+    return file, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _require_no_bins(schema: Schema) -> None:

@@ -152,8 +152,12 @@ def warn_of_exposed(
 def stated_promises(
     needs: tuple[Requirement, ...], qids: Sequence[Sequence[str]] = ()
 ) -> tuple[dict[str, Any], ...]:
-    """Requirements as release.json states them, once for each set of columns if there are any."""
-    promises = [stated_promise(need) for need in needs]
+    """Requirements as release.json states them, once for each set of columns if there are any.
+
+    What is asked for twice is promised once.
+    """
+    every = [stated_promise(need) for need in needs]
+    promises = [promise for i, promise in enumerate(every) if promise not in every[:i]]
     if not qids:
         return tuple(promises)
     return tuple({**promise, "within": list(qid)} for qid in qids for promise in promises)

@@ -107,6 +107,7 @@ def stream_release(
             require_form(wish.form, wish.labels, counted.domain(), wish.needs)
             passage.begin("encoding", counted.n_parts)
             coded = counted.encoded(engine)
+            rows.require_unchanged()
             manifest = _write(coded, counted, wish, randomness, folder, passage, made_of)
         manifest = sealed(manifest, folder)
         (folder / FILE).write_text(manifest.to_json(), encoding="utf-8")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.attribute import encode
 from sfumato.engines import domains
-from sfumato.engines.coded import codes_of
+from sfumato.engines.coded import ROW, codes_of
 from sfumato.engines.stream import Scratch, StreamEngine
 from sfumato.engines.tally import Tally
 from sfumato.errors import DataError, SchemaError
@@ -133,7 +133,20 @@ def test_files_of_a_pattern_with_other_types_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("change", ["other values", "fewer rows"])
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "insensitive"])
+def test_a_column_called_as_row_numbers_are_is_refused(role: str, tmp_path: Path) -> None:
+    table = people()
+    pq.write_table(table.append_column(ROW, pa.array(["x", "y"] * 45)), tmp_path / "in.parquet")
+    schema = sf.Schema(**{"quasi": ["age"], role: ["age", ROW] if role == "quasi" else [ROW]})  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match="rename it"):
+        sf.publish_file(
+            tmp_path / "in.parquet", schema, sf.Mondrian(), sf.KAnonymity(3), tmp_path / "out",
+            engine="stream",
+        )  # fmt: skip
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("change", ["other values", "fewer rows", "other counts", "rewritten"])
 def test_a_file_that_changes_while_it_is_read_is_refused(
     change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,9 +155,15 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     counted = domains.Counted.encoded
 
     def changing(self: domains.Counted, engine: Any) -> Any:
-        other = people().set_column(0, "age", pa.array([99] * 90))
-        pq.write_table(people(60) if change == "fewer rows" else other, source)
-        return counted(self, engine)
+        ages = people().column("age")
+        tables = {
+            "other values": people().set_column(0, "age", pa.array([99] * 90)),
+            "fewer rows": people(60),
+            "other counts": people().set_column(0, "age", pa.array([ages[0].as_py()] * 90)),
+        }
+        found = counted(self, engine) if change == "rewritten" else None
+        pq.write_table(tables.get(change, people()), source)
+        return found or counted(self, engine)
 
     monkeypatch.setattr(domains.Counted, "encoded", changing)
     with pytest.raises(DataError, match="changed while it was read"):
