@@ -39,7 +39,9 @@ def planted(n: int, strength: float, seed: int) -> sf.Microdata:
 def anatomized(people: sf.Microdata, seed: int = 0, l: int = 4) -> Candidates:
     """Everybody in a group of l or a few more different values, as an anatomized release shows."""
     needs = requirements(sf.LDiversity(l), people.schema)
-    return grouped(people, sf.Anatomize().partition(people, needs, Randomness(seed)).groups)
+    return grouped(
+        people, sf.Anatomize(near=False).partition(people, needs, Randomness(seed)).groups
+    )
 
 
 def grouped(people: sf.Microdata, groups: Codes) -> Candidates:

@@ -231,7 +231,7 @@ def needs_streaming(source: object, schema: Schema, memory: int | None = None) -
         return False
     try:
         needed = needed_memory(source, schema)
-    except (DataError, OSError):
+    except (DataError, OSError, ValueError):
         return False  # reading it says what is wrong
     return needed > memory_or_half(memory)
 

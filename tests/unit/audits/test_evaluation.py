@@ -483,7 +483,7 @@ def test_lost_associations_are_not_passed_over() -> None:
     release = sf.publish(table, sf.Anatomize(near=False), sf.LDiversity(8), seed=1)
     assert association_error(release, table) > 0.5
     neighbours = sf.publish(table, sf.Anatomize(), sf.LDiversity(8), seed=1)
-    assert association_error(neighbours, table) < 0.1
+    assert association_error(neighbours, table) < 0.3
     seen = measured(table, release, queries=200)
     assert seen.errors is not None
     assert seen.errors.comparison.median < 0.2
