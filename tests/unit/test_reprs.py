@@ -124,7 +124,8 @@ HELD: dict[str, Callable[[Path], Any]] = {
     "condition": lambda _: sf.between(1, 2) & ~sf.one_of(range(5000)) | sf.Missing(),
     "methods": lambda _: (
         sf.Direct(sf.Mondrian()), sf.Refinement(sf.TopDown()), sf.BranchMondrian(),
-        sf.FullDomain(), sf.LocalRecoding(), sf.Sibling(), sf.Subtree(), sf.Anatomize(), sf.Frontier(),
+        sf.FullDomain(), sf.LocalRecoding(), sf.Sibling(), sf.Subtree(), sf.Anatomize(),
+        sf.Frontier(),
         sf.SingleDimensional(),
     ),
     "models": lambda _: (
