@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.core.arrays import Codes, Counts, Whole, Words
+from sfumato.core.arrays import Counts, Whole, Words
 from sfumato.core.compiled import inner, kernel
 from sfumato.statdb.count.kernel import ones
-from sfumato.statdb.count.match_kernel import match
+from sfumato.statdb.count.match_kernel import BLOCK, match, match_in
+from sfumato.statdb.layout.neighbourhoods import STRETCH
 
 if TYPE_CHECKING:
     from sfumato.statdb.layout.neighbourhoods import Groups
 
-STRETCH = 64
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -33,22 +33,25 @@ def near_count(
     base, n_groups = groups.base, groups.base.size - 1
     hit = np.empty(bitmaps.shape[1], np.uint64)
     wanted = np.empty(bitmaps.shape[1], np.uint64)
+    scratch = np.empty((3, BLOCK), np.uint64)
     expected, lo, hi = 0.0, np.int64(0), np.int64(0)
-    for s in range(groups.low.shape[0]):
-        if is_apart(groups.low[s], groups.high[s], hulls):
-            continue
-        begin, end = s * STRETCH, min((s + 1) * STRETCH, n_groups)
+    touched = next_touched(groups, hulls, 0)
+    while touched < groups.low.shape[0]:
+        after = touched + 1
+        while after < groups.low.shape[0] and not is_apart(groups, after, hulls):
+            after += 1
+        begin, end = touched * STRETCH, min(after * STRETCH, n_groups)
         first, last = base[begin] >> 6, (base[end] + 63) >> 6
-        match(bitmaps, steps, more, first, last, hit)
-        if any_of(hit[first:last]):
-            match(value_bitmaps, value_steps, value_more, first, last, wanted)
-            for g in range(begin, end):
-                q = between(hit, base[g], base[g + 1])
-                if q > 0:
-                    n, w = base[g + 1] - base[g], between(wanted, base[g], base[g + 1])
-                    expected += q * w / n
-                    lo += max(np.int64(0), q + w - n)
-                    hi += min(q, w)
+        match_in(bitmaps, steps, more, first, last, hit, scratch)
+        match_in(value_bitmaps, value_steps, value_more, first, last, wanted, scratch)
+        for g in range(begin, end):
+            q = between(hit, base[g], base[g + 1])
+            if q > 0:
+                n, w = base[g + 1] - base[g], between(wanted, base[g], base[g + 1])
+                expected += q * w / n
+                lo += max(np.int64(0), q + w - n)
+                hi += min(q, w)
+        touched = next_touched(groups, hulls, after)
     return expected, int(lo), int(hi)
 
 
@@ -64,21 +67,21 @@ def near_tally(bitmaps: Words, steps: Counts, more: Words, groups: Groups) -> Co
 
 
 @inner
-def is_apart(low: Codes, high: Codes, hulls: Counts) -> bool:
-    """Whether a box has nothing in common with some condition, which lies inside its hull."""
-    for i in range(hulls.shape[0]):
-        if high[hulls[i, 0]] < hulls[i, 1] or low[hulls[i, 0]] > hulls[i, 2]:
-            return True
-    return False
+def next_touched(groups: Groups, hulls: Counts, s: Whole) -> Whole:
+    """The first stretch from this one on that conditions may touch."""
+    while s < groups.low.shape[0] and is_apart(groups, s, hulls):
+        s += 1
+    return s
 
 
 @inner
-def any_of(words: Words) -> bool:
-    """Whether some bit is set."""
-    found = np.uint64(0)
-    for w in range(words.size):
-        found |= words[w]
-    return bool(found != np.uint64(0))
+def is_apart(groups: Groups, s: Whole, hulls: Counts) -> bool:
+    """Whether a stretch has nothing in common with some condition, which lies inside its hull."""
+    for i in range(hulls.shape[0]):
+        axis = hulls[i, 0]
+        if groups.high[s, axis] < hulls[i, 1] or groups.low[s, axis] > hulls[i, 2]:
+            return True
+    return False
 
 
 @inner

@@ -56,7 +56,7 @@ from sfumato.statdb.layout.index import Index, allowed_bitmaps, choose_bases, in
 from sfumato.statdb.layout.places import Places, by_part, sensitive_of, with_names
 from sfumato.statdb.layout.signatures import require_m_unique
 
-STRETCH = 64  # groups
+STRETCH = 32  # groups; how many there are is part of the format
 
 
 class Groups(NamedTuple):
