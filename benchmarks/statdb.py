@@ -59,19 +59,21 @@ def run(folder: Path | None) -> Iterator[Line]:
     table = _microdata(rows)
     queries = sf.dynamic_workload(table, queries=QUERIES, seed=0)
     said = f"{table.n_rows:,} rows of {source}, {len(queries):,} queries"
+    near = Responder.create(table, m=M, seed=0)
     responders = {cohort: Responder.create(table, m=M, cohort=cohort, seed=0) for cohort in COHORTS}
     boxes = {
         cohort: Responder.create(table, m=M, cohort=cohort, framework="generalization", seed=0)
         for cohort in (8, None)
     }
-    yield from _times(table, rows, queries, responders, boxes, said)
-    yield from _creation(table, responders[None], said)
+    yield from _times(table, rows, queries, near, responders, boxes, said)
+    yield from _creation(table, near, said)
     yield from _store(table, said)
     yield from different_values()
     yield from few_rows_of_many()
     yield from _panel(folder)
+    yield from _near(table, queries, near, responders[8], said)
     yield from _lengths(table, queries, responders, boxes, said)
-    del responders, boxes
+    del near, responders, boxes
     yield from _growth(folder)
 
 
@@ -122,6 +124,7 @@ def _times(
     table: sf.Microdata,
     rows: pa.Table,  # noqa: ARG001 (DuckDB finds it by its name)
     queries: Sequence[sf.Query],
+    near: Responder,
     responders: dict[int | None, Responder],
     boxes: dict[int | None, Responder],
     said: str,
@@ -136,6 +139,7 @@ def _times(
             connection.execute(f"SELECT COUNT(*) FROM t WHERE {texts[place]}").fetchone()
 
         ways: list[tuple[str, float, Callable[[int], object]]] = [
+            ("neighbours, parsed query", 1 / 40, lambda i: near.count(queries[i])),
             ("A-Count, parsed query", 1 / 20, lambda i: whole.count(queries[i])),
             ("A-Count, SQL text", 1 / 4, lambda i: whole.count(texts[i])),
             ("A-Count, cohort = 8", 1 / 5, lambda i: responders[8].count(queries[i])),
@@ -183,12 +187,34 @@ def _medians(
 
 def _creation(table: sf.Microdata, responder: Responder, said: str) -> Iterator[Line]:
     spent = seconds(lambda: Responder.create(table, m=M), time.process_time)
-    yield Line("create, cohort = 8, processor time", spent, 3.0, "s", said)
+    yield Line("create, neighbours, processor time", spent, 2.0, "s", said)
     coded = sum(codes.nbytes for codes in table.codes.values())
-    index = responder.stored.index.bitmaps.nbytes
+    named = responder.stored.named()
+    index = named["index.bitmaps"].nbytes + named["signatures.bitmaps"].nbytes
     detail = f"coded table {coded / 2**20:.1f} MiB"
     yield Line("index over the coded table", index / coded, 3.0, "x", detail)
     yield Line("memory of a database over it", responder.stored.nbytes / coded, 4.0, "x", detail)
+
+
+def _near(
+    table: sf.Microdata,
+    queries: Sequence[sf.Query],
+    near: Responder,
+    regrouped: Responder,
+    said: str,
+) -> Iterator[Line]:
+    """Intervals and estimates of neighbours over those of groups regrouped in cohorts of 8."""
+    truth = table.counts(queries).lo
+    found, other = near.counts(queries), regrouped.counts(queries)
+    missed = int(((truth < found.lo) | (truth > found.hi)).sum())
+    lengths = [float((one.hi - one.lo).mean()) for one in (found, other)]
+    errors = [float(abs(one.estimate - truth).sum() / truth.sum()) for one in (found, other)]
+    detail = f"{lengths[0]:,.1f} against {lengths[1]:,.1f}, {missed} missed; {said}"
+    yield Line(
+        "interval length, neighbours over cohort = 8", lengths[0] / lengths[1], 0.45, "x", detail
+    )
+    detail = f"{errors[0]:.3f} against {errors[1]:.3f} of the truth"
+    yield Line("error of estimates, the same", errors[0] / errors[1], 0.4, "x", detail)
 
 
 def _store(table: sf.Microdata, said: str) -> Iterator[Line]:
@@ -231,7 +257,7 @@ def few_rows_of_many() -> Iterator[Line]:
     gone = [rows.slice(FEW_ROWS * part, FEW_ROWS) for part in range(2)]
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "many.statdb"
-        sf.StatDB.create(path, sf.read(rows, schema), m=M)
+        sf.StatDB.create(path, sf.read(rows, schema), m=M, cohort=8)  # neighbours write all anew
         for name, inserted, deleted in (
             ("inserted", new, None),
             ("deleted", None, gone[0]),

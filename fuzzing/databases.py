@@ -22,6 +22,7 @@ from fuzzing.questions import Question, questions
 from fuzzing.tables import Table, tables
 from fuzzing.truth import Row, judge, rows_of
 from sfumato.errors import QueryRefused, SfumatoError
+from sfumato.statdb.layout.making import Cohort
 
 Cells = tuple[int | None, ...]  # of one row, a cell per column
 
@@ -42,7 +43,7 @@ class Life:
 
     table: Table
     m: int
-    cohort: int | None
+    cohort: Cohort
     framework: str
     questions: tuple[Question, ...]
     changes: tuple[Change, ...]
@@ -55,7 +56,7 @@ def cases(draw: st.DrawFn) -> Life:
     return Life(
         table,
         draw(st.integers(2, 3)),
-        draw(st.sampled_from([8, 1, 2, None])),
+        draw(st.sampled_from(["default", "default", 8, 1, 2, None])),
         draw(st.sampled_from(["anatomy", "anatomy", "generalization"])),
         tuple(draw(st.lists(questions(table), min_size=1, max_size=4))),
         tuple(draw(st.lists(_changes(table), max_size=3))),

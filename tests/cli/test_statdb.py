@@ -109,8 +109,23 @@ def test_an_owner_can_let_rows_in_at_once(shell: Shell) -> None:
     assert "guesses right more often than 1/m" in help
 
 
+def test_info_says_how_a_database_was_made(shell: Shell) -> None:
+    assert "groups" in shell.create(SCHEMA, "--size", "6").out
+    said = " ".join(shell.run("info", shell.folder).out.split())
+    assert "neighbours, never regrouped" in said
+    known = json.loads(shell.run("info", shell.folder, "--json").out)
+    assert (known["size"], "cohort" in known) == (6, False)
+    shell.folder += "2"
+    assert "buckets" in shell.create(SCHEMA, "--first", "signatures").out
+    assert "groups that are regrouped" in " ".join(shell.run("info", shell.folder).out.split())
+    shell.folder += "3"
+    refused = shell.create(SCHEMA, "--first", "neighbours", "--cohort", "8")
+    assert (refused.code, "never regrouped" in " ".join(refused.err.split())) == (2, True)
+    assert not Path(shell.folder).exists()
+
+
 def test_an_owner_can_have_the_files_written_anew(shell: Shell) -> None:
-    shell.create()
+    shell.create(SCHEMA, "--cohort", "8")
     shell.apply(delete="".join(ROWS[:4]))
     before = shell.run("info", shell.folder, "--json").out
     assert list(Path(shell.folder).glob("state-*/patch-*"))

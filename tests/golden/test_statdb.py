@@ -6,8 +6,9 @@ import pytest
 import sfumato as sf
 from sfumato.forms.perturbed.release import Retention
 from sfumato.statdb import Responder
-from sfumato.statdb.responder import Framework
+from sfumato.statdb.layout.making import Framework
 from tests.support.releases import anatomized, generalized
+from tests.support.statdb import buckets_of
 from tests.support.tables import attribute, microdata, partition
 
 NAMES = ["Alice", "Bob", "David", "Helen", "Jack", "Ken", "Linda", "Mary", "Paul", "Ray", "Tom"]
@@ -44,7 +45,7 @@ def names_of(database: Responder) -> list[str]:
 
 
 def test_figure_1() -> None:
-    buckets = responder().stored.buckets
+    buckets = buckets_of(responder())
     domain = ["flu", "gastritis", "insomnia"]
     found = {
         tuple(domain[code] for code in buckets.signature(b)): int(buckets.groups[b])

@@ -16,9 +16,10 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible
 from sfumato.statdb import Responder
 from sfumato.statdb.count.anatomy import a_count_plain
-from sfumato.statdb.layout.signatures import First, plan
-from sfumato.statdb.responder import Framework
+from sfumato.statdb.layout.making import First, Framework
+from sfumato.statdb.layout.signatures import plan
 from tests.support.releases import rows_of
+from tests.support.statdb import buckets_of
 from tests.support.tables import microdata
 
 Row = dict[str, Any]
@@ -251,7 +252,7 @@ def lemma_2(rows: list[Row], groups: Any, query: Query) -> tuple[int, int]:
 
 def decompositions(responder: Responder) -> Iterator[Any]:
     """Every decomposition of every bucket."""
-    buckets = responder.stored.buckets
+    buckets = buckets_of(responder)
     places = responder.stored.occupied()
     ways, n_groups = [], 0
     for b in range(buckets.n_buckets):
@@ -302,10 +303,10 @@ def test_all_layouts_agree_with_plain_counting(cohort: int | None, first: First)
             if name in query.where:
                 wanted = [wants(query.where[name], value) for value in responder.axes[name].line]
                 inside &= np.array(wanted)[stored.codes[name]]
-        at = np.zeros(responder.stored.buckets.n_places, np.bool_)
+        at = np.zeros(buckets_of(responder).n_places, np.bool_)
         at[responder.stored.occupied()] = inside
         asked = [wants(query.where["disease"], value) for value in responder.axes["disease"].line]
-        expected, lo, hi = a_count_plain(responder.stored.buckets, at, np.array(asked))
+        expected, lo, hi = a_count_plain(buckets_of(responder), at, np.array(asked))
         assert (found.lo, found.hi) == (lo, hi)
         assert found.estimate == pytest.approx(expected)
-    assert version.n_groups == responder.stored.buckets.groups.sum()
+    assert version.n_groups == buckets_of(responder).groups.sum()

@@ -14,9 +14,10 @@ import sfumato as sf
 from sfumato.core.query import Aggregate, Query
 from sfumato.statdb import Responder
 from sfumato.statdb.layout.index import EVERYBODY
-from sfumato.statdb.responder import Framework
+from sfumato.statdb.layout.making import Framework
 from tests.properties.test_statdb import decompositions, holds, questions
 from tests.support.releases import rows_of
+from tests.support.statdb import buckets_of
 from tests.support.tables import microdata
 
 FUNCTIONS: tuple[str, ...] = ("sum", "avg", "min", "max")
@@ -88,7 +89,7 @@ def value_of(function: str, salaries: Possible) -> Any:
 
 def groups_of(responder: Responder, groups: Any, query: Query) -> list[Group]:
     quasi = Query({name: one for name, one in query.where.items() if name != "salary"})
-    buckets, rows = responder.stored.buckets, rows_of(responder.table())
+    buckets, rows = buckets_of(responder), rows_of(responder.table())
     bucket = np.searchsorted(buckets.base, responder.stored.occupied(), "right") - 1
     found = []
     for g in range(groups.max() + 1):
@@ -180,7 +181,7 @@ def test_no_decomposition_has_better_bounds(
 
 
 def has_left(responder: Responder) -> bool:
-    buckets = responder.stored.buckets
+    buckets = buckets_of(responder)
     return bool(responder.n_rows < (buckets.groups * np.diff(buckets.starts)).sum())
 
 

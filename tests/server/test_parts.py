@@ -22,7 +22,7 @@ from sfumato.server.logs import Log
 from sfumato.server.sentences import long_guarantee, sentence
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_records import Entry
-from sfumato.statdb.responder import Framework
+from sfumato.statdb.layout.making import Framework
 from tests.server.conftest import wages
 from tests.server.kit import copied, records
 from tests.support.seeds import long_seed

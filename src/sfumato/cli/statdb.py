@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import click
@@ -20,6 +21,7 @@ from sfumato.engines.choice import Engine
 from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
 from sfumato.statdb.database import StatDB
+from sfumato.statdb.layout.making import Cohort, First
 from sfumato.statdb.store import require_absent
 from sfumato.statdb.updates import Update
 
@@ -29,7 +31,9 @@ class _Cohort(click.ParamType):  # type: ignore[type-arg]
 
     name = "number or all"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | None:
+    def convert(self, value: Any, param: Any, ctx: Any) -> Cohort:
+        if value == "default":
+            return "default"
         if value == "all" or value is None:
             return None
         try:
@@ -64,10 +68,9 @@ for command in (serve, token, log):
 @click.option(
     "--cohort",
     type=_Cohort(),
-    default="8",
-    show_default=True,
-    help="Groups that are regrouped among each other. Fewer tell less, more make shorter "
-    "intervals; all: no limit, as in the paper.",
+    default="default",
+    help="Groups that are regrouped among each other, 8 by default; not for neighbours. Fewer tell "
+    "less, more make shorter intervals; all: no limit, as in the paper.",
 )
 @click.option(
     "--framework",
@@ -78,10 +81,16 @@ for command in (serve, token, log):
 )
 @click.option(
     "--first",
-    type=click.Choice(["signatures", "anatomize"]),
-    default="signatures",
-    show_default=True,
-    help="How the first version is made; anatomize has longer intervals.",
+    type=click.Choice(get_args(First)),
+    help="neighbours: groups of neighbours that are never regrouped, the default unless there is a "
+    "cohort, or boxes. signatures, anatomize: groups that are regrouped for every question; "
+    "anatomize has longer intervals.",
+)
+@click.option(
+    "--size",
+    type=int,
+    metavar="N",
+    help="Neighbours have groups of at least N rows; 5 times M by default.",
 )
 @click.option(
     "--engine",
@@ -122,8 +131,8 @@ def create(
     made = StatDB.create(output, table, seed=seed, experiment=experiment, **options)
     page = show.console()
     rows = show.bold(f"{made.responder.n_rows:,}")
-    buckets = made.responder.stored.buckets.n_buckets
-    show.say(page, "Stored ", rows, f" rows in {buckets:,} buckets: {output}", wrap=False)
+    kind, n = made.responder.stored.kinds
+    show.say(page, "Stored ", rows, f" rows in {n:,} {kind}: {output}", wrap=False)
     show.say(page, f"  promised: {made.responder.m}-invariance of {made.responder.sensitive}")
     asked = shlex.join(["sfumato", "statdb", "query", output, "SELECT COUNT(*) FROM t"])
     show.say(page, f"Ask it: {asked}", wrap=False)
@@ -159,8 +168,9 @@ def info(folder: str, as_json: bool) -> None:
     """
     database = StatDB.open(folder)
     known = database.info()
+    kind, n = database.responder.stored.kinds
     own = {
-        "buckets": database.responder.stored.buckets.n_buckets,
+        kind: n,
         "counterfeits": database.counterfeits,
         "waiting": database.waiting.num_rows,
         "bytes": database.responder.stored.nbytes,
@@ -169,7 +179,7 @@ def info(folder: str, as_json: bool) -> None:
         show.print_json({**known, "for_you_only": own})
         return
     facts = [(name, known[name]) for name in ("rows", "m", "framework", "generation")]
-    facts.insert(2, ("cohort", known["cohort"] or "all"))
+    facts[2:2] = _made(known)
     if database.seed is not None:
         facts.append(("seed", database.seed))
     columns = [(f"{name} (quasi)", size) for name, size in known["quasi"].items()]
@@ -179,6 +189,13 @@ def info(folder: str, as_json: bool) -> None:
     page.print(show.table("Public domains", ("column", "values"), columns))
     own["rows that wait"] = own.pop("waiting")
     page.print(show.table("For you only", ("fact", "value"), list(own.items())))
+
+
+def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """How a database was made, from what everybody may know."""
+    if "size" in known:
+        return [("made of", "neighbours, never regrouped"), ("rows in a group", known["size"])]
+    return [("made of", "groups that are regrouped"), ("cohort", known["cohort"] or "all")]
 
 
 @statdb.command()

@@ -28,11 +28,17 @@ def long_guarantee(responder: Responder) -> str:
         if responder.framework == "anatomy"
         else "The other columns are not shown row by row; which values they can have is public."
     )
+    groups = (
+        f"shares a group with at least {responder.m - 1} others, all of a different "
+        f"{responder.sensitive}; in the versions behind all questions, the values of a person's "
+        "group are the same."
+        if responder.size is None
+        else f"shares a group with others in which no {responder.sensitive} has more than 1 in "
+        f"{responder.m} of all places; all questions are answered from the same groups."
+    )
     return (
         "Every answer is an interval that contains the true value. It is taken from an anonymized "
-        "version of the table in which every person shares a group with at least "
-        f"{responder.m - 1} others, all of a different {responder.sensitive}; in the versions "
-        f"behind all questions, the values of a person's group are the same. {known} Equal "
+        f"version of the table in which every person {groups} {known} Equal "
         "questions have equal answers, however often and by whomever they are asked, and what is "
         "refused depends on the question alone. The promise is weaker for people whose values can "
         "be guessed from what is known about them anyway, or who share a value with somebody whose "

@@ -44,7 +44,7 @@ from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement
-from sfumato.statdb.layout.layout import sensitive_of
+from sfumato.statdb.layout.places import sensitive_of
 from sfumato.statdb.layout.signatures import require_m
 from sfumato.statdb.responder import Responder
 from sfumato.verbs import perturb, publish

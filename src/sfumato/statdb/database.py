@@ -22,8 +22,9 @@ from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.forms.remembering import DATABASE, noting_rows
 from sfumato.statdb.layout.layout import Layout
-from sfumato.statdb.layout.signatures import First
-from sfumato.statdb.responder import Framework, Responder
+from sfumato.statdb.layout.making import Cohort, First, Framework
+from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
+from sfumato.statdb.responder import Responder
 from sfumato.statdb.store import (
     Changes,
     Contents,
@@ -41,6 +42,7 @@ from sfumato.statdb.store.domains import (
     restored_schema,
     stated_schema,
 )
+from sfumato.statdb.store.header import is_near
 from sfumato.statdb.updates import Change, Update, updated
 from sfumato.statdb.updates.rows import no_rows
 
@@ -49,8 +51,8 @@ from sfumato.statdb.updates.rows import no_rows
 class StatDB:
     """A statistical database: any number of questions, each answered by an interval.
 
-    The interval contains the truth. It is that of a version of the table made for the question;
-    all versions together are m-invariant. ``generation`` counts how often rows were changed, and
+    The interval contains the truth. It is that of a version of the table, and all versions together
+    are m-invariant. ``generation`` counts how often rows were changed, and
     ``counterfeits`` the values of groups that belong to nobody since. ``waiting`` has the inserted
     rows that are held back, see ``apply``; as much as the rows themselves, it is for the owner.
     ``seed`` is None, or says that the seed was short: answers are then no secret to whoever tries
@@ -79,26 +81,32 @@ class StatDB:
         table: Microdata,
         *,
         m: int = 10,
-        cohort: int | None = 8,
+        first: First | Partition | None = None,
+        size: int | None = None,
+        cohort: Cohort = "default",
         framework: Framework = "anatomy",
-        first: First | Partition = "signatures",
         seed: Seed | None = None,
         experiment: bool = False,
     ) -> StatDB:
         """Make a database of a table with one sensitive column, and store it in a new folder.
 
-        Every row hides among ``m`` sensitive values. Rows are regrouped inside ``cohort`` groups:
-        fewer keep more to themselves, more make shorter intervals, None is the paper's whole
-        bucket. ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known
-        anyway; "generalization" does not show them, and has longer intervals. A ``seed`` makes the
-        database repeatable, and whoever knows it and the table knows everything. A short one needs
+        Every row hides among ``m`` sensitive values. By default (``first`` "neighbours") it stands
+        for ever in one group of at least ``size`` neighbours, five times m if not given, in which
+        no value has more than 1/m of the rows. With ``first`` "signatures" or "anatomize", groups
+        have every value once, and rows are regrouped for every question inside ``cohort`` groups,
+        8 if not given: fewer keep more to themselves, more make shorter intervals, None is the
+        paper's whole bucket. A cohort, or the other framework, is for such groups only.
+
+        ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known anyway;
+        "generalization" does not show them, and has longer intervals. A ``seed`` makes the database
+        repeatable, and whoever knows it and the table knows everything. A short one needs
         ``experiment``, and the database says so for ever.
         """
         require_absent(path)
         stated = stated_seed(seed)
         require_written(stated, experiment=experiment)
         responder = Responder.create(
-            table, m=m, cohort=cohort, framework=framework, first=first, seed=seed
+            table, m=m, first=first, size=size, cohort=cohort, framework=framework, seed=seed
         )
         _warn_of_shown_domains(responder)
         with noting_rows(
@@ -223,7 +231,7 @@ class StatDB:
         return stated | {
             "rows": responder.n_rows,
             "m": responder.m,
-            "cohort": responder.cohort,
+            **_made(responder),
             "framework": responder.framework,
             "generation": self.generation,
             "quasi": {name: responder.attributes[name].size for name in responder.schema.quasi},
@@ -295,7 +303,7 @@ def _contents(
 def _facts(responder: Responder, counterfeits: int, seed: str | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "m": responder.m,
-        "cohort": responder.cohort,
+        **_made(responder),
         "framework": responder.framework,
         "counterfeits": counterfeits,
         "schema": stated_schema(responder.schema, responder.attributes),
@@ -303,14 +311,22 @@ def _facts(responder: Responder, counterfeits: int, seed: str | None) -> dict[st
     return facts if seed is None else {**facts, "seed": seed}
 
 
+def _made(responder: Responder) -> dict[str, int | None]:
+    """The size of what rows hide in: neighbourhoods, or cohorts."""
+    if responder.size is not None:
+        return {"size": responder.size}
+    return {"cohort": responder.cohort}
+
+
 def _responder(contents: Contents) -> Responder:
-    facts = contents.facts
+    facts, near = contents.facts, is_near(contents.facts)
     attributes = restored_attributes(facts["schema"], contents.domains)
     return Responder(
         schema=restored_schema(facts["schema"], attributes),
         attributes=attributes,
         m=int(facts["m"]),
-        cohort=facts["cohort"],
+        cohort=None if near else facts["cohort"],
         framework=facts["framework"],
-        stored=Layout.of_named(contents.arrays),
+        stored=(Neighbourhoods if near else Layout).of_named(contents.arrays),
+        size=int(facts["size"]) if near else None,
     )

@@ -64,7 +64,7 @@ def microdata(n: int = 400, seed: int = 1) -> sf.Microdata:
 
 @pytest.fixture
 def db(tmp_path: Path) -> sf.StatDB:
-    return sf.StatDB.create(tmp_path / "people.statdb", microdata(), m=3)
+    return sf.StatDB.create(tmp_path / "people.statdb", microdata(), m=3, cohort=8)
 
 
 def test_an_opened_database_answers_as_before(db: sf.StatDB) -> None:

@@ -16,6 +16,7 @@ from sfumato.statdb.baselines import (
     static_generalization,
 )
 from sfumato.statdb.layout.layout import Layout
+from tests.support.statdb import buckets_of
 from tests.support.tables import microdata
 
 
@@ -34,7 +35,7 @@ def table(n: int = 400, **described: Any) -> sf.Microdata:
 
 @pytest.fixture(scope="module")
 def responder() -> Responder:
-    return Responder.create(table(), m=4, seed=1)
+    return Responder.create(table(), m=4, first="signatures", seed=1)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_arrays_under_names_make_the_same_database(responder: Responder) -> None
 def test_the_secret_is_not_shown(responder: Responder) -> None:
     assert repr(responder) == (
         "Responder(400 rows, m=4, cohort=8, framework='anatomy', "
-        f"{responder.stored.buckets.n_buckets:,} buckets)"
+        f"{buckets_of(responder).n_buckets:,} buckets)"
     )
 
 

@@ -130,6 +130,7 @@ def _schema(state: State) -> dict[str, Any]:
         "rows": state.rows,
         "m": responder.m,
         "cohort": responder.cohort,
+        "size": responder.size,
         "framework": responder.framework,
         "generation": state.generation,
         "guarantee": {"short": short_guarantee(responder), "text": long_guarantee(responder)},

@@ -227,7 +227,8 @@ _SCHEMAS: dict[str, Any] = {
     ),
     "Schema": _object({
         "database": _TEXT, "rows": _WHOLE, "m": _WHOLE,
-        "cohort": {"type": ["integer", "null"]}, "framework": _TEXT, "generation": _WHOLE,
+        "cohort": {"type": ["integer", "null"]}, "size": {"type": ["integer", "null"]},
+        "framework": _TEXT, "generation": _WHOLE,
         "guarantee": _object({"short": _TEXT, "text": _TEXT}),
         "attributes": _list(_ref("Attribute")),
     }),

@@ -32,7 +32,14 @@ from sfumato.statdb.access.ledger_answers import (
     query_of,
 )
 from sfumato.statdb.access.ledger_records import LONGEST_QUESTION, Head, Record
-from sfumato.statdb.access.version_checks import Ground, count_flaw, narrowed, version_flaw
+from sfumato.statdb.access.near_checks import NearGround
+from sfumato.statdb.access.version_checks import (
+    Ground,
+    count_flaw,
+    ground_of,
+    narrowed,
+    version_flaw,
+)
 from sfumato.statdb.database import StatDB
 
 _SHOWN = 5  # problems of one kind that are told in full
@@ -253,7 +260,7 @@ def _versions(reading: _Reading, most: int, seed: int | None) -> Statement:
     """Make the versions of some of the questions."""
     problems, randomness, made = _Problems(), Randomness(seed), 0
     questions = list(reading.questions.items())
-    ground = Ground.of(reading.database)
+    ground = ground_of(reading.database)
     for place in randomness.permutation(len(questions))[: max(0, most)].tolist():
         text, number = questions[place]
         for problem in _flaws(ground, query_of(text), randomness):
@@ -266,7 +273,7 @@ def _versions(reading: _Reading, most: int, seed: int | None) -> Statement:
     )
 
 
-def _flaws(ground: Ground, query: Query, randomness: Randomness) -> Iterator[str]:
+def _flaws(ground: Ground | NearGround, query: Query, randomness: Randomness) -> Iterator[str]:
     """For every version that is made for a question, what is wrong with it."""
     result = ground.database.query(query)
     for place in randomness.permutation(len(result))[:_GROUPS].tolist():

@@ -4,7 +4,7 @@ For a question, the version behind its answer is made and looked at: every group
 bucket, hold no value twice, and with its counterfeits have exactly the bucket's signature, of at
 least m values. A row's bucket is the store's, so its signature is the same in every version. Then
 the interval that the version shows is computed by the lemmas for one published version, and must be
-the answer; and the truth must lie in it.
+the answer; and the truth must lie in it. Neighbours have one version, see near_checks.py.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.predicates import Missing, Not, one_of
 from sfumato.core.query import Aggregate, Query
+from sfumato.statdb.access.near_checks import NearGround, marked_codes
 from sfumato.statdb.count.asking import conditions_of
-from sfumato.statdb.count.conditions import Conditions, Runs, is_all
+from sfumato.statdb.count.conditions import Conditions, is_all
 from sfumato.statdb.database import StatDB
+from sfumato.statdb.layout.bucketization import Bucketization
+from sfumato.statdb.layout.layout import Layout
+from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,35 +33,36 @@ class Ground:
 
     database: StatDB
     table: Microdata
+    buckets: Bucketization
     bucket: Counts
     cohort: Counts
     widths: Counts
 
     @classmethod
-    def of(cls, database: StatDB) -> Ground:
+    def of(cls, database: StatDB, stored: Layout) -> Ground:
         """From the places of rows, as bucketization.py describes them."""
-        stored = database.responder.stored
         buckets, places = stored.buckets, stored.occupied()
         b = np.searchsorted(buckets.base, places, "right") - 1
         within = (places - buckets.base[b]) % buckets.stride[b]
         first = np.append(0, np.cumsum(buckets.cohorts))
         cohort = first[b] + within // buckets.room[b]
-        return cls(database, database.table(), b, cohort, np.diff(buckets.starts))
+        return cls(database, database.table(), buckets, b, cohort, np.diff(buckets.starts))
 
     def alpha(self, wanted: Flags) -> Counts:
         """How many values of each bucket's signature are wanted."""
-        buckets = self.database.responder.stored.buckets
+        buckets = self.buckets
         found: Counts = np.add.reduceat(
             wanted[buckets.values].astype(np.int64), buckets.starts[:-1]
         )
         return found
 
-    def kept(self, name: str, conditions: Conditions) -> Flags:
-        """Which rows satisfy the condition on an attribute."""
-        kept: Flags = _codes(conditions.get(name), self.table.attributes[name].size)[
-            self.table.codes[name]
-        ]
-        return kept
+
+def ground_of(database: StatDB) -> Ground | NearGround:
+    """What versions of a database are checked against."""
+    stored = database.responder.stored
+    if isinstance(stored, Neighbourhoods):
+        return NearGround.of(database, stored)
+    return Ground.of(database, stored)
 
 
 def narrowed(query: Query, by: tuple[str, ...], key: tuple[object, ...], one: Aggregate) -> Query:
@@ -73,8 +78,10 @@ def narrowed(query: Query, by: tuple[str, ...], key: tuple[object, ...], one: Ag
     return Query(where)
 
 
-def version_flaw(ground: Ground, version: Partition) -> str:
+def version_flaw(ground: Ground | NearGround, version: Partition) -> str:
     """What keeps a version from being one of the m-invariant set; nothing if it is."""
+    if isinstance(ground, NearGround):
+        return ground.version_flaw(version)
     responder, groups = ground.database.responder, version.groups
     if len(groups) != len(ground.bucket) or version.n_left_out:
         return "a version lacks rows"
@@ -95,7 +102,7 @@ def version_flaw(ground: Ground, version: Partition) -> str:
 
 
 def shown_interval(
-    ground: Ground, version: Partition, conditions: Conditions
+    ground: Ground | NearGround, version: Partition, conditions: Conditions
 ) -> tuple[int, int, int]:
     """The ends of the interval that a version shows for a count, and the truth."""
     responder = ground.database.responder
@@ -105,13 +112,15 @@ def shown_interval(
         for name, runs in conditions.items()
         if name != sensitive and not is_all(runs, responder.axes[name])
     }
-    wanted = _codes(conditions.get(sensitive), responder.axes[sensitive].size)
+    wanted = marked_codes(conditions.get(sensitive), responder.axes[sensitive].size)
     hit = np.ones(version.n_rows, np.bool_)
-    for name in quasi:
-        hit &= ground.kept(name, conditions)
-    truth = int((hit & ground.kept(sensitive, conditions)).sum())
+    for name, runs in quasi.items():
+        hit &= marked_codes(runs, responder.axes[name].size)[ground.table.codes[name]]
+    truth = int((hit & wanted[ground.table.codes[sensitive]]).sum())
     if not all(quasi.values()):
         return 0, 0, truth
+    if isinstance(ground, NearGround):
+        return *ground.interval(hit, wanted), truth
     bucket = ground.bucket[_first_rows(version)]
     alpha, width = ground.alpha(wanted)[bucket], ground.widths[bucket]
     if responder.framework == "anatomy":
@@ -126,7 +135,7 @@ def shown_interval(
     return int(lo.sum()), min(int(hi.sum()), version.n_rows), truth
 
 
-def count_flaw(ground: Ground, query: Query, lo: int, hi: int) -> str:
+def count_flaw(ground: Ground | NearGround, query: Query, lo: int, hi: int) -> str:
     """What is wrong with the answer to a count, and with the version behind it."""
     database = ground.database
     version = database.version(query)
@@ -154,19 +163,12 @@ def _any_twice(groups: Ints, codes: Ints, n_codes: int) -> bool:
 
 
 def _in_signatures(ground: Ground, codes: Ints) -> bool:
-    buckets, size = ground.database.responder.stored.buckets, int(codes.max()) + 1
+    buckets, size = ground.buckets, int(codes.max()) + 1
     owners = np.repeat(np.arange(buckets.n_buckets), ground.widths)
     if _any_twice(owners, buckets.values, int(buckets.values.max()) + 1):
         return False
     size = max(size, int(buckets.values.max()) + 1)
     return bool(np.isin(ground.bucket * size + codes, owners * size + buckets.values).all())
-
-
-def _codes(runs: Runs | None, size: int) -> Flags:
-    flags = np.full(size, runs is None, np.bool_)
-    for first, last in runs or ():
-        flags[first : last + 1] = True
-    return flags
 
 
 def _boxes(ground: Ground, version: Partition, quasi: Conditions) -> tuple[Flags, Flags]:

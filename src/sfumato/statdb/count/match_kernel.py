@@ -40,9 +40,21 @@ def mark_codes(codes: Codes, marks: Counts, everybody: Words) -> Words:
 @inner
 def match(bitmaps: Words, steps: Counts, more: Words, begin: Whole, end: Whole, hit: Words) -> None:
     """The places from word ``begin`` to ``end`` whose rows satisfy all conditions."""
-    some = np.empty(BLOCK, np.uint64)
-    high = np.empty(BLOCK, np.uint64)
-    low = np.empty(BLOCK, np.uint64)
+    match_in(bitmaps, steps, more, begin, end, hit, np.empty((3, BLOCK), np.uint64))
+
+
+@inner
+def match_in(
+    bitmaps: Words,
+    steps: Counts,
+    more: Words,
+    begin: Whole,
+    end: Whole,
+    hit: Words,
+    scratch: Words,
+) -> None:
+    """The same, for many short stretches of words: with three blocks to work in."""
+    some, high, low = scratch[0], scratch[1], scratch[2]
     for first in range(begin, end, BLOCK):
         last = min(first + BLOCK, end)
         n = last - first

@@ -51,7 +51,11 @@ def build_index(
     sizes: Sequence[int], codes: Sequence[Ints], everybody: Words, allowed: int
 ) -> Index:
     """Bitmaps of quasi-identifiers: their numbers of codes, and their codes at all places."""
-    bases = choose_bases(sizes, allowed)
+    return index_in(choose_bases(sizes, allowed), codes, everybody)
+
+
+def index_in(bases: Sequence[tuple[int, ...]], codes: Sequence[Ints], everybody: Words) -> Index:
+    """Bitmaps of attributes whose codes are written in digits of these bases."""
     digits = [base for own in bases for base in own]
     first = np.cumsum([2, *(base - 1 for base in digits)])
     index = Index(

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.statdb.layout.signature_kernel import take_largest
 
-First: TypeAlias = Literal["signatures", "anatomize"]
+Plan: TypeAlias = Literal["signatures", "anatomize"]
 Signature: TypeAlias = tuple[int, ...]
 MODEL = "m-uniqueness"
 
@@ -100,11 +100,8 @@ def require_m_unique(sensitive: Attribute, counts: Counts, m: int) -> None:
     )
 
 
-def plan(counts: Counts, m: int, first: First, randomness: Randomness) -> Signatures:
+def plan(counts: Counts, m: int, first: Plan, randomness: Randomness) -> Signatures:
     """Signatures for values that occur so often; feasible, see ``require_m_unique``."""
-    if first not in get_args(First):
-        known = " or ".join(map(repr, get_args(First)))
-        raise ParameterError(f"first must be {known}, not {first!r}", parameter="first")
     left = counts.astype(np.int64)
     found: Counter[Signature] = Counter()
     if first == "signatures":

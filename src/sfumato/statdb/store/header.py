@@ -20,8 +20,9 @@ from sfumato.io.folders import flush_entry
 from sfumato.statdb.store.files import write_bytes
 
 FORMAT = "sfumato-statdb"
-# rows that wait, or patches, are not for a program that would forget them
-VERSION, WITH_WAITING, WITH_PATCHES = 1, 2, 3
+# rows that wait, or patches, are not for a program that would forget them; neighbours not for one
+# that does not know their layout
+VERSION, WITH_WAITING, WITH_PATCHES, WITH_NEIGHBOURS = 1, 2, 3, 4
 HEADER = "statdb.json"
 _FRESH = f".{HEADER}.new"
 
@@ -50,10 +51,10 @@ def read_header(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{folder} is damaged: its {HEADER} is not JSON", path=folder) from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise StoreError(f"{folder} is not a statistical database of ours", path=folder)
-    if header.get("version") not in (VERSION, WITH_WAITING, WITH_PATCHES):
+    if header.get("version") not in range(VERSION, WITH_NEIGHBOURS + 1):
         raise StoreError(
             f"{folder} has format {header.get('version')!r}, this sfumato reads {VERSION} to "
-            f"{WITH_PATCHES}; use the version that wrote it, or a newer one",
+            f"{WITH_NEIGHBOURS}; use the version that wrote it, or a newer one",
             path=folder,
         )
     checksum = header.pop("checksum", None)
@@ -69,9 +70,16 @@ def seal(header: Mapping[str, Any]) -> str:
 
 def version_of(header: Mapping[str, Any]) -> int:
     """The lowest version of the format that a program must know to use all that is named."""
+    if is_near(header["facts"]):
+        return WITH_NEIGHBOURS
     if header.get("patch") is not None:
         return WITH_PATCHES
     return VERSION if header["waiting"] is None else WITH_WAITING
+
+
+def is_near(facts: Mapping[str, Any]) -> bool:
+    """Whether these are the facts of a database of neighbours, which have a size and no cohort."""
+    return "size" in facts
 
 
 def clear_leftovers(folder: Path, header: Mapping[str, Any]) -> None:

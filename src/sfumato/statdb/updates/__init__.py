@@ -10,6 +10,9 @@ SIGMOD 2007, for bucketizations in cohorts. A row that stays keeps its signature
        rows are stored, and answered as if they were not there
     3. cohorts without any row are dropped, or left empty for others of the same signature
 
+In a database of neighbours newcomers who hide among each other come in groups of neighbours, and
+all is laid out anew (neighbours.py). The rest is about groups that are regrouped.
+
 Who stays is not touched: few words of the bitmaps change (edits.py), unless there is no room for
 newcomers, or more room than rows; then all rows are laid out anew (rebuild.py).
 
@@ -37,12 +40,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.core.arrays import Codes, Counts
+from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError
 from sfumato.statdb.layout.layout import Layout
+from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 from sfumato.statdb.layout.slots import count_counterfeits, count_places
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.store.files import Patch
@@ -50,6 +54,7 @@ from sfumato.statdb.updates.counterfeits import drawn_lists
 from sfumato.statdb.updates.domains import codes_in, grown_domains, recoded
 from sfumato.statdb.updates.edits import Edits, UpdateRows, edited, laid_out_anew, unmark
 from sfumato.statdb.updates.equal_rows import moves
+from sfumato.statdb.updates.neighbours import resettled, settled_alone, settled_together
 from sfumato.statdb.updates.newcomers import Newcomers, lacking, placed_alone, placed_together
 from sfumato.statdb.updates.rows import alike, coded, columns_of
 
@@ -84,7 +89,7 @@ class Change:
 
     before: Responder
     attributes: Mapping[str, Attribute]
-    made: Layout | Edits | None
+    made: Layout | Neighbourhoods | Edits | None
     waiting: pa.Table
     update: Update
 
@@ -102,7 +107,7 @@ class Change:
         """The stored arrays that change, by name, or how they do; None for all."""
         if not isinstance(self.made, Edits):
             return None
-        old, new = self.before.stored.buckets, self.made.buckets
+        old, new = self.made.base.buckets, self.made.buckets
         found: dict[str, NDArray[Any] | Patch] = {
             f"buckets.{name}": array
             for name, array in new._asdict().items()
@@ -147,11 +152,10 @@ def updated(
     enters = batch.rows.n_rows > 0 and (accept_exposure or eligible)
     joining = batch if enters else _batch(responder, waiting.slice(0, 0))
     attributes = {**responder.attributes, **grown_domains(responder, joining.rows)}
-    made: Layout | Edits | None = None
+    made: Layout | Neighbourhoods | Edits | None = None
     if len(gone) or enters:
         made = _made(responder, gone, joining, attributes, randomness, alone=accept_exposure)
     n_waiting = batch.rows.n_rows - joining.rows.n_rows
-    buckets = responder.stored.buckets if made is None else made.buckets
     n_rows = responder.n_rows - len(gone) + joining.rows.n_rows
     return Change(
         responder,
@@ -162,13 +166,20 @@ def updated(
             deleted=len(gone),
             inserted=joining.rows.n_rows,
             rows=n_rows,
-            counterfeits=count_counterfeits(buckets, n_rows),
+            counterfeits=_counterfeits(responder.stored if made is None else made, n_rows),
             waiting=n_waiting,
             lacking=lacks if n_waiting else 0,
             withdrawn=len(withdrawn),
             alone=joining.rows.n_rows if accept_exposure else 0,
         ),
     )
+
+
+def _counterfeits(made: Layout | Neighbourhoods | Edits, n_rows: int) -> int:
+    """How many values of groups belong to nobody."""
+    if isinstance(made, Neighbourhoods):
+        return len(made.values) - n_rows
+    return count_counterfeits(made.buckets, n_rows)
 
 
 def _batch(responder: Responder, stored: pa.Table) -> _Batch:
@@ -185,7 +196,7 @@ def _made(
     randomness: Randomness,
     *,
     alone: bool,
-) -> Layout | Edits:
+) -> Layout | Neighbourhoods | Edits:
     """What is stored of the rows that stay and those that join them."""
     if responder.n_rows - len(gone) + joining.rows.n_rows == 0:
         raise DataError(
@@ -197,12 +208,20 @@ def _made(
         for name in responder.schema.quasi
         if attributes[name] is not responder.attributes[name]
     }
-    base = _recoded(responder, attributes, grown)
-    came = UpdateRows(
-        _newcomers(responder, gone, joining, randomness, alone=alone),
-        joining.values,
-        {name: codes_in(attributes[name], joining.rows, name) for name in base.codes},
-    )
+    stored, codes = responder.stored, _recoded(responder, attributes, grown)
+    theirs = {name: codes_in(attributes[name], joining.rows, name) for name in codes}
+    alone = alone or not joining.rows.n_rows
+    if isinstance(stored, Neighbourhoods):
+        sizes = [attributes[name].size for name in codes]
+        came_near = (
+            settled_alone(stored, theirs, joining.values, responder.m, sizes[-1], randomness)
+            if alone
+            else settled_together(responder, attributes, theirs, randomness)
+        )
+        return resettled(replace(stored, codes=codes), gone, came_near, sizes)
+    base = replace(stored, codes=codes)
+    newcomers = _newcomers(responder, base, gone, joining.values, randomness, alone=alone)
+    came = UpdateRows(newcomers, joining.values, theirs)
     found = edited(base, gone, came, responder.cohort, grown)
     if found is not None:
         return found
@@ -210,29 +229,33 @@ def _made(
 
 
 def _newcomers(
-    responder: Responder, gone: Counts, joining: _Batch, randomness: Randomness, *, alone: bool
+    responder: Responder,
+    base: Layout,
+    gone: Counts,
+    values: Codes,
+    randomness: Randomness,
+    *,
+    alone: bool,
 ) -> Newcomers:
     """Slots for those who join, among those who stay."""
-    buckets, everybody = responder.stored.buckets, responder.stored.everybody.copy()
+    buckets, everybody = base.buckets, base.everybody.copy()
     unmark(everybody, gone)
-    if alone or not joining.rows.n_rows:
+    if alone:
         # of places, not of rows: which value a leaver had must not show in the lists of others
-        lists = drawn_lists(count_places(buckets), joining.values, responder.m, randomness)
+        lists = drawn_lists(count_places(buckets), values, responder.m, randomness)
         return placed_alone(buckets, everybody, lists, responder.cohort)
-    return placed_together(
-        buckets, everybody, joining.values, responder.m, responder.cohort, randomness
-    )
+    return placed_together(buckets, everybody, values, responder.m, responder.cohort, randomness)
 
 
 def _recoded(
     responder: Responder, attributes: Mapping[str, Attribute], grown: Mapping[str, int]
-) -> Layout:
-    """What is stored, in the codes of domains that have grown."""
-    codes = {name: responder.stored.codes[name] for name in responder.schema.quasi}
+) -> dict[str, Ints]:
+    """The codes at places, in domains that have grown."""
+    codes = dict(responder.stored.codes)
     for name in grown:
         codes[name] = recoded(responder.attributes[name], attributes[name], codes[name])
         codes[name][~responder.stored.flags(responder.stored.everybody)] = 0
-    return replace(responder.stored, codes=codes)
+    return codes
 
 
 def _sizes(responder: Responder, attributes: Mapping[str, Attribute]) -> tuple[int, list[int]]:

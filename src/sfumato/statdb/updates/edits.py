@@ -60,7 +60,7 @@ class Edits:
             return with_index(self.buckets, codes, sizes, n_values, everybody)
         bitmaps = self.base.index.bitmaps.copy()
         bitmaps[:, self.words] = self.bitmaps
-        return Layout(self.buckets, self.base.index._replace(bitmaps=bitmaps), codes)
+        return Layout(self.base.index._replace(bitmaps=bitmaps), codes, self.buckets)
 
     def patches(self) -> dict[str, Patch]:
         """What changes in arrays that stay, by the names that ``Layout`` has for them."""

@@ -20,7 +20,6 @@ from sfumato.core.arrays import Codes, Counts, Flags, Ints
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.errors import DataError
-from sfumato.statdb.layout.slots import slots_of
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates.domains import codes_in
 
@@ -62,7 +61,7 @@ def candidates(responder: Responder, deleted: Microdata) -> Counts:
     found = stored.occupied() if deleted.n_rows else np.zeros(0, np.int64)
     for name, column in stored.codes.items():
         found = found[_marks(responder, deleted, name)[column[found]]]
-    values = slots_of(stored.buckets, found).values(stored.buckets)
+    values = stored.values_at(found)
     return found[_marks(responder, deleted, responder.sensitive)[values]]
 
 

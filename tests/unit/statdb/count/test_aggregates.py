@@ -11,7 +11,8 @@ import sfumato as sf
 from sfumato.answers.value_bounds import Choices
 from sfumato.errors import QueryRefused
 from sfumato.statdb import Responder
-from sfumato.statdb.responder import Framework
+from sfumato.statdb.layout.making import Framework
+from tests.support.statdb import buckets_of
 from tests.support.tables import microdata
 
 FRAMEWORKS = ["anatomy", "generalization"]
@@ -80,7 +81,7 @@ def test_lanes_and_segments_tally_the_same() -> None:
 
 def plain_sum(responder: Responder, below: int) -> tuple[int, int]:
     """From the betas: the q smallest and the q largest values of every group."""
-    buckets = responder.stored.buckets
+    buckets = buckets_of(responder)
     inside = np.zeros(buckets.n_places, np.bool_)
     inside[responder.stored.occupied()] = responder.table().codes["age"] < below
     lo = hi = 0

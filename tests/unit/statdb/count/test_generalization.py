@@ -16,6 +16,7 @@ from sfumato.statdb.count.cell_kernel import yields_of
 from sfumato.statdb.count.generalization import dealt
 from tests.properties.test_statdb_aggregates import outside, without
 from tests.support.releases import rows_of
+from tests.support.statdb import buckets_of
 from tests.support.tables import microdata
 
 
@@ -147,6 +148,6 @@ def test_a_static_version_and_the_database_made_from_it() -> None:
 
 
 def signature_size(responder: Responder, row: int) -> int:
-    buckets = responder.stored.buckets
+    buckets = buckets_of(responder)
     bucket = int(np.searchsorted(buckets.base, responder.stored.occupied()[row], "right")) - 1
     return len(buckets.signature(bucket))

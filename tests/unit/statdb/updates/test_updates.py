@@ -20,6 +20,7 @@ from sfumato.statdb.layout.slots import count_places, slots_of
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates import Change, Update, updated
 from sfumato.statdb.updates.rows import no_rows
+from tests.support.statdb import buckets_of
 
 SCHEMA = sf.Schema(quasi=["person", "x"], sensitive="s")
 # values that may come later are declared
@@ -82,7 +83,7 @@ def changed(
 
 def homes(responder: Responder) -> dict[Any, tuple[tuple[Any, ...], int]]:
     """The signature, as values, and the cohort of every person."""
-    buckets = responder.stored.buckets
+    buckets = buckets_of(responder)
     slots = slots_of(buckets, responder.stored.occupied())
     table = responder.table()
     people = table.attributes["person"].decode(table.codes["person"]).to_pylist()
@@ -257,7 +258,7 @@ def test_lists_of_newcomers_do_not_hang_on_who_left(cohort: int | None) -> None:
     for person in together:
         leaver = truth.filter(pc.equal(truth["person"], person))
         after, _ = changed(responder, None, leaver)
-        buckets = after.stored.buckets
+        buckets = buckets_of(after)
         slots = slots_of(buckets, after.stored.occupied())
         drawn.add(tuple(count_places(buckets)))
         counted.add(tuple(np.bincount(slots.values(buckets), minlength=6)))

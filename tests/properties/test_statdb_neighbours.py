@@ -1,0 +1,191 @@
+"""Databases of neighbours: answers against all tables that their one version allows, and promises
+over random changes."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise, permutations, product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.core.randomness import Randomness
+from sfumato.statdb.count.neighbours import near_count_plain
+from sfumato.statdb.layout.neighbourhoods import Neighbourhoods, assembled
+from sfumato.statdb.responder import Responder
+from sfumato.statdb.updates import updated
+
+SCHEMA = sf.Schema(quasi=["x", "y"], sensitive="s")
+
+
+def rows(random: np.random.Generator, n: int, values: int, wide: int = 6) -> pa.Table:
+    x = random.integers(0, wide, n)
+    s = (x + random.integers(0, values, n)) % values
+    return pa.table({"x": x, "y": random.integers(0, 3, n), "s": s})
+
+
+def microdata(table: pa.Table) -> sf.Microdata:
+    return sf.Microdata.from_arrow(table, SCHEMA)
+
+
+def near(responder: Responder) -> Neighbourhoods:
+    assert isinstance(responder.stored, Neighbourhoods)
+    return responder.stored
+
+
+def without_some(
+    responder: Responder, random: np.random.Generator, n: int, new: pa.Table | None = None
+) -> Responder:
+    people = columns(responder.table())
+    gone = microdata(people.take(pa.array(random.permutation(len(people))[:n]))) if n else None
+    came = None if new is None else microdata(new)
+    chance = Randomness(int(random.integers(2**31)))
+    return updated(responder, people.slice(0, 0), came, gone, chance).responder
+
+
+def columns(table: sf.Microdata) -> pa.Table:
+    return pa.table({name: table.attributes[name].decode(table.codes[name]) for name in "xys"})
+
+
+def compatible(responder: Responder) -> Iterator[list[dict[str, Any]]]:
+    """Every table with the same rows and signatures: values are handed out in every way."""
+    stored = near(responder)
+    base, occupied = stored.groups.base.tolist(), set(stored.occupied().tolist())
+    ways = [
+        {order[: len(own)] for order in permutations(stored.values[a:b].tolist())}
+        for a, b in pairwise(base)
+        for own in [[place for place in range(a, b) if place in occupied]]
+    ]
+    people = columns(responder.table()).to_pylist()
+    for chosen in product(*ways):
+        values = [value for group in chosen for value in group]
+        yield [{**row, "s": value} for row, value in zip(people, values, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_intervals_are_those_of_all_tables(seed: int) -> None:
+    """COUNT and the aggregates are as tight as the version allows, with counterfeits, too."""
+    random = np.random.default_rng(seed)
+    table = pa.table({"x": random.integers(0, 4, 7), "y": [0] * 7, "s": [0, 0, 1, 1, 2, 2, 3]})
+    responder = Responder.create(microdata(table), m=2, size=int(random.integers(2, 5)), seed=seed)
+    responder = without_some(responder, random, seed % 3)
+    tables = list(compatible(responder))
+    assert len(tables) > 1
+    for low, first in product(range(3), range(3)):
+        x, s = range(low, low + 2), range(first, first + 2)
+        where = f"x BETWEEN {x[0]} AND {x[-1]} AND s BETWEEN {s[0]} AND {s[-1]}"
+        held = [[row["s"] for row in one if row["x"] in x and row["s"] in s] for one in tables]
+        found = responder.count(where)
+        assert (found.lo, found.hi) == (min(map(len, held)), max(map(len, held)))
+        (answers,) = responder.query(f"SELECT SUM(s), MIN(s), MAX(s) FROM t WHERE {where}").answers
+        some = [one for one in held if one]
+        if some:
+            ends = [list(map(sum, held)), list(map(min, some)), list(map(max, some))]
+            for answer, own in zip(answers, ends, strict=True):
+                assert (answer.lo, answer.hi) == (min(own), max(own))
+
+
+@pytest.mark.parametrize("size", [3, 15, 40, 200])
+@pytest.mark.parametrize("values", [7, 300])
+def test_the_kernel_counts_as_plain_counting_does(size: int, values: int) -> None:
+    """Enough rows for many words and stretches, values in one digit and in several."""
+    random = np.random.default_rng(size)
+    table = microdata(rows(random, 9_000, values, wide=400))
+    responder = without_some(Responder.create(table, m=3, size=size, seed=1), random, 500)
+    stored = near(responder)
+    is_row, base = stored.flags(stored.everybody), stored.groups.base
+    x, s = stored.codes["x"], stored.values
+    for _ in range(40):
+        a, b = sorted(random.integers(0, 400, 2).tolist())
+        c, d = sorted(random.integers(0, values, 2).tolist())
+        found = responder.count(f"x BETWEEN {a} AND {b} AND s BETWEEN {c} AND {d}")
+        here = is_row & (x >= a) & (x <= b)
+        expected, lo, hi = near_count_plain(base, here, (s >= c) & (s <= d))
+        assert (found.lo, found.hi) == (lo, hi)
+        assert found.estimate == pytest.approx(expected)
+        truth = int((here[: len(s)] & (s >= c) & (s <= d)).sum())
+        assert found.lo <= truth <= found.hi
+    apart = responder.count("x IN (3, 9, 200) AND s IN (0, 2, 5)")
+    here = is_row & np.isin(x, (3, 9, 200))
+    assert (apart.lo, apart.hi) == near_count_plain(base, here, np.isin(s, (0, 2, 5)))[1:]
+
+
+def signatures(responder: Responder) -> list[Counter[int]]:
+    stored = near(responder)
+    return [Counter(one.tolist()) for one in np.split(stored.values, stored.groups.base[1:-1])]
+
+
+def signature_of(responder: Responder) -> dict[int, Counter[int]]:
+    """Everybody's signature, where x is a number of their own."""
+    stored, found = near(responder), signatures(responder)
+    groups = stored.group_of()[stored.occupied()].tolist()
+    people = columns(responder.table())["x"].to_pylist()
+    return {x: found[group] for x, group in zip(people, groups, strict=True)}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_signatures_stay_over_random_changes(seed: int) -> None:
+    """Who stays keeps the signature, no value ever has more than 1/m, and every count holds."""
+    random = np.random.default_rng(seed)
+    m = int(random.integers(2, 5))
+    numbered = rows(random, 500, 9).set_column(0, "x", pa.array(np.arange(500)))
+    responder = Responder.create(microdata(numbered.slice(0, 300)), m=m, seed=seed)
+    came = 0
+    for step in range(5):
+        before = signature_of(responder)
+        responder = without_some(responder, random, 20, numbered.slice(300 + 40 * step, 40))
+        after = signature_of(responder)
+        stayed = before.keys() & after.keys()
+        assert len(stayed) == len(before) - 20
+        assert all(after[x] == before[x] for x in stayed)
+        assert all(max(one.values()) * m <= one.total() for one in after.values())
+        came += len(after.keys() - before.keys())
+        for low in range(5):
+            where = f"x >= {40 * low} AND s <= {low}"
+            assert responder.table().count(where).lo in responder.count(where)
+        assert responder.count().exact
+    assert came  # or nobody's coming was tested
+
+
+def test_answers_do_not_depend_on_who_has_which_value() -> None:
+    """The theorem's exchange: values handed out anew inside groups, no answer changes."""
+    random = np.random.default_rng(5)
+    responder = Responder.create(microdata(rows(random, 500, 8)), m=4, seed=5)
+    stored = near(responder)
+    mixed = stored.values.copy()
+    for a, b in pairwise(stored.groups.base.tolist()):
+        mixed[a:b] = random.permutation(mixed[a:b])
+    assert (mixed != stored.values).any()
+    sizes = [responder.attributes[name].size for name in "xys"]
+    own = {name: column[: len(mixed)] for name, column in stored.codes.items()}
+    is_row = stored.flags(stored.everybody)[: len(mixed)]
+    other = replace(
+        responder, stored=assembled(stored.groups.base, {**own, "s": mixed}, is_row, sizes)
+    )
+    questions = [f"x = {x} AND s <= {s}" for x in range(6) for s in (0, 3)]
+    assert any(responder.table().count(q) != other.table().count(q) for q in questions)
+    for question in questions:
+        assert responder.count(question) == other.count(question)
+        sums = f"SELECT SUM(s), AVG(s) FROM t WHERE {question}"
+        assert responder.query(sums).answers == other.query(sums).answers
+
+
+def test_who_comes_alone_has_a_group_of_m_places() -> None:
+    random = np.random.default_rng(6)
+    responder = Responder.create(microdata(rows(random, 200, 6)), m=3, seed=6)
+    waiting = columns(responder.table()).slice(0, 0)
+    came = microdata(pa.table({"x": [40, 41], "y": [0, 0], "s": [1, 1]}))
+    change = updated(responder, waiting, came, None, Randomness(1), accept_exposure=True)
+    assert (change.update.alone, change.update.counterfeits) == (2, 4)
+    for signature in signatures(change.responder)[-2:]:
+        assert signature[1] == 1
+        assert len(signature) == signature.total() == 3
+    found = change.responder.count("x >= 40 AND s = 1")
+    assert (found.lo, found.hi) == (0, 2)
+    assert change.responder.count("x >= 40").lo == 2
+    held = updated(responder, waiting, came, None, Randomness(1))
+    assert held.made is None
+    assert held.update.lacking == 4
