@@ -23,7 +23,7 @@ def patients() -> sf.Microdata:
 
 def beliefs(table: sf.Microdata, l: int, seed: int) -> Beliefs:
     """What one release tells of everybody by their quasi-identifiers (Theorem 1)."""
-    release = sf.publish(table, sf.Anatomize(), sf.LDiversity(l), seed=seed)
+    release = sf.publish(table, sf.Anatomize(near=False), sf.LDiversity(l), seed=seed)
     shares: dict[int, dict[Any, float]] = defaultdict(dict)
     for record in release.st.to_pylist():
         shares[record["group_id"]][record["disease"]] = record["count"]

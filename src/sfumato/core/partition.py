@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.core._kernels import rows_and_words, shuffle_groups
-from sfumato.core.arrays import Codes, Counts, HalfWords
-from sfumato.core.randomness import Randomness
+from sfumato.core.arrays import Codes, Counts, HalfWords, Words
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -84,9 +83,11 @@ class Partition:
         rows = np.flatnonzero(self.groups >= 0)
         return rows, replace(self, groups=self.groups[rows])
 
-    def relabelled(self, randomness: Randomness) -> Partition:
-        """The same groups under random numbers: an algorithm's own may tell how it went."""
-        order = randomness.permutation(self.n_groups)
+    def ordered_by(self, words: Words) -> Partition:
+        """The same groups, numbered by secret words: an algorithm's own numbers may tell how it
+        went.
+        """
+        order = np.argsort(words, kind="stable")
         number = np.empty(self.n_groups, np.int32)
         number[order] = np.arange(self.n_groups, dtype=np.int32)
         boxes = None if self.boxes is None else self.boxes.taken(order)

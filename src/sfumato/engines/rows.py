@@ -8,7 +8,6 @@ never among them.
 from __future__ import annotations
 
 import glob
-import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -241,15 +240,6 @@ def needed_memory(source: str | Path, schema: Schema) -> int:
     rows, stored = stored_size(source, schema)
     columns = len(schema.quasi) + len(schema.sensitive) + len(schema.insensitive)
     return max(3 * stored, rows * columns * _IN_MEMORY_BYTES)
-
-
-def checksum(source: str | Path) -> bytes:
-    """A checksum of all files of a source, in their order."""
-    found = hashlib.sha256()
-    for file in _files(source):
-        with file.open("rb") as opened:
-            found.update(hashlib.file_digest(opened, "sha256").digest())
-    return found.digest()
 
 
 def _files(source: str | Path) -> list[Path]:

@@ -63,7 +63,7 @@ def _exactly(
 ) -> Shown:
     numbers = np.arange(partition.n_rows)
     words = first_row_words(partition, numbers, randomness.key(GROUPS))
-    partition = in_order(partition, words)
+    partition = partition.ordered_by(words)
     rows = partition.published_order(randomness.key(ROWS).half_words(numbers))
     return Shown(table, partition, rows)
 
@@ -73,14 +73,6 @@ def first_row_words(partition: Partition, numbers: Counts, key: Key) -> Words:
     first = np.empty(partition.n_groups, np.int64)
     first[partition.groups[::-1]] = numbers[::-1]  # what is put there last stays
     return key.words(first)
-
-
-def in_order(partition: Partition, words: Words) -> Partition:
-    """The same groups, numbered by their words: an algorithm's own order may tell how it went."""
-    order = np.argsort(words, kind="stable")
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    return Partition(place[partition.groups], partition.sizes[order])
 
 
 def _only_generalized(_release: Any, _names: list[str]) -> Evidence:

@@ -22,7 +22,7 @@ from sfumato.forms.anatomized.release import COUNT, GROUP, anatomized_tables
 from sfumato.forms.figures import anatomized_figures
 from sfumato.forms.file_names import stems_of
 from sfumato.forms.files import FileFormat, GrowingTable
-from sfumato.forms.form import Shown, first_row_words, in_order
+from sfumato.forms.form import Shown, first_row_words
 from sfumato.forms.manifest import Manifest
 from sfumato.metrics.reconstruction import reconstruction_error
 from sfumato.verbs.boxed import insensitive
@@ -49,7 +49,7 @@ class Apart:
         self, lines: pa.Table, words: Words, partition: Partition
     ) -> tuple[pa.Table, Partition]:
         """Groups in the order of their words."""
-        return lines, in_order(partition, words)
+        return lines, partition.ordered_by(words)
 
     def rows(self, people: pa.Table, recipe: Recipe) -> dict[str, pa.Array]:
         """All that the QIT shows."""

@@ -28,8 +28,9 @@ def partitions(draw: st.DrawFn) -> Partition:
 
 
 def published(found: Partition, randomness: Randomness) -> tuple[Any, Any]:
-    """Rows as they are published, and the group each had before it was relabelled."""
-    rows = found.relabelled(randomness).published_order(randomness.half_words(found.n_rows))
+    """Rows as they are published, and the group each had before they were put in order."""
+    ordered = found.ordered_by(randomness.words(found.n_groups))
+    rows = ordered.published_order(randomness.half_words(found.n_rows))
     return rows, found.groups[rows]
 
 
@@ -122,13 +123,12 @@ def test_the_test_above_rejects_wrong_shuffles(
     assert not uniform(orders_inside(12_000, 4, seed=1), possible=24)
 
 
-def group_orders(permute: Callable[[int], Any] | None = None) -> list[tuple[int, ...]]:
+def group_orders(words: Callable[[int], Any] | None = None) -> list[tuple[int, ...]]:
     found = partition([0, 0, 1, 1, 2, 2])
     randomness = Randomness(3)
-    if permute is not None:
-        randomness = type(
-            "Biased", (), {"permutation": permute, "half_words": randomness.half_words}
-        )  # type: ignore[assignment]
+    if words is not None:
+        biased = {"words": words, "half_words": randomness.half_words}
+        randomness = type("Biased", (), biased)  # type: ignore[assignment]
     return [tuple(published(found, randomness)[1][::2].tolist()) for _ in range(3000)]
 
 
@@ -137,7 +137,7 @@ def test_groups_take_every_order_equally_often() -> None:
 
 
 def test_the_test_above_rejects_groups_in_their_own_order() -> None:
-    assert not uniform(group_orders(permute=np.arange), possible=6)
+    assert not uniform(group_orders(words=np.arange), possible=6)
 
 
 def test_published_places_do_not_follow_input_places() -> None:

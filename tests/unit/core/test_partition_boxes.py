@@ -50,10 +50,12 @@ def test_cells_show_a_value_or_nothing() -> None:
     assert found.n_values().tolist() == [3.0, 1.0]
 
 
-def test_boxes_move_with_relabelled_groups() -> None:
+def test_boxes_move_with_their_groups() -> None:
     boxes = Boxes((Cells.around(TABLE.quasi[1], TABLE.codes["y"], GROUPS),))
     for seed in range(8):
-        moved = Partition.of(GROUPS.groups, boxes).relabelled(Randomness(seed))
+        moved = Partition.of(GROUPS.groups, boxes).ordered_by(
+            Randomness(seed).words(GROUPS.n_groups)
+        )
         assert moved.boxes is not None
         (side,) = moved.boxes
         assert side.covers(TABLE.codes["y"], moved.groups).all()
