@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import shutil
 import signal
 import sys
@@ -29,6 +30,7 @@ _PR_SET_PDEATHSIG = 1
 # by name: Windows has no SIGHUP, and no fork either
 _PASSED_ON = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _END = b"\0"  # no path holds one
+_PIECE = 65_536
 
 Run = Callable[[], int]
 
@@ -76,9 +78,10 @@ def _end_with_parent() -> None:
 
 def _watched(child: int, reader: int, refuse: Run) -> int:
     """In the parent: wait, and clear up."""
-    with _passing_on(child), os.fdopen(reader, "rb") as pipe:
-        begun = pipe.read()
+    with _passing_on(child) as signals:
+        begun = _told(reader, signals)
         _, status = os.waitpid(child, 0)
+    os.close(reader)
     code = os.waitstatus_to_exitcode(status)
     if code >= 0 and code != _NO_THREAD:
         return code
@@ -89,15 +92,42 @@ def _watched(child: int, reader: int, refuse: Run) -> int:
     return 128 - code
 
 
+def _told(reader: int, signals: int) -> bytes:
+    """All that the child writes until it ends.
+
+    Python looks at signals between its own steps. One that comes just before a read begins would
+    be looked at when the read ends, so what is waited for is either of the two.
+    """
+    told = b""
+    while True:
+        ready, _, _ = select.select([reader, signals], [], [])
+        if signals in ready:
+            os.read(signals, _PIECE)
+        if reader in ready:
+            piece = os.read(reader, _PIECE)
+            if not piece:
+                return told
+            told += piece
+
+
 @contextlib.contextmanager
-def _passing_on(child: int) -> Iterator[None]:
-    """Ctrl-C reaches both processes and is the child's business; other signals are passed on."""
+def _passing_on(child: int) -> Iterator[int]:
+    """Ctrl-C reaches both processes and is the child's business; other signals are passed on.
+
+    A byte can be read for every one that comes.
+    """
     before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    signals, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
     for number in _PASSED_ON:
         before[number] = signal.signal(number, lambda got, _: os.kill(child, got))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
     try:
-        yield
+        yield signals
     finally:
+        signal.set_wakeup_fd(-1)
+        os.close(signals)
+        os.close(told)
         for number, handler in before.items():
             signal.signal(number, handler)
