@@ -34,6 +34,7 @@ _CACHE = 2**26  # bytes of answers remembered per database
 _TEXTS = 2**23
 _PERIOD = 0.25  # seconds between looks at the headers
 _PAUSE = 5.0  # seconds before a damaged database is tried again
+_ASKED_FIRST = ("sum", "avg", "min", "max")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +175,7 @@ def _ask_first(statdb: StatDB) -> None:
     statdb.query(Query())
     for name in statdb.responder.schema.sensitive:
         with suppress(QueryRefused):  # not a number
-            statdb.query(Query(select=(Aggregate("sum", name),)))
+            statdb.query(Query(select=tuple(Aggregate(one, name) for one in _ASKED_FIRST)))
 
 
 def _stamp(folder: Path) -> tuple[int, int, int]:
