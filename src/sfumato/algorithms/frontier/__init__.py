@@ -165,6 +165,12 @@ class Aims:
         cls, bound: Bound, size: int | None, times: int = 1, *, frontier: bool, cuts: Cuts
     ) -> Aims:
         """What the requirements ask for; without a ``size``, groups are ``times`` as large."""
+        if size is not None and size > bound.n_rows:
+            raise ParameterError(
+                f"size = {size:,} is more than the table's {bound.n_rows:,} rows; the largest that "
+                f"works is {bound.n_rows:,}, which makes one group",
+                parameter="size",
+            )
         leader, l, least = None, 1, size or 1
         for need, seen, rule in zip(bound.needs, bound.everyone, bound.rules(), strict=True):
             if rule is not None and need.attribute is None:
