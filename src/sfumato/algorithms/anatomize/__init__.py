@@ -47,7 +47,7 @@ from sfumato.models.requirements import Requirement
 
 # Small groups of all different values let whoever has learned from others sort their members, and
 # in larger ones everybody's guess is nearly as good as 1/l; docs/neighbours.md has the figures.
-_TIMES = 5
+TIMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Anatomize:
 
     def _aims(self, bound: Bound) -> Aims:
         # cuts elsewhere than at medians take twice the time, and make no difference to answers
-        return Aims.of(bound, self.size, _TIMES, frontier=False, cuts="median")
+        return Aims.of(bound, self.size, TIMES, frontier=False, cuts="median")
 
 
 def require_discrete(attribute: Attribute) -> None:
