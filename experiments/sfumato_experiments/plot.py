@@ -36,6 +36,7 @@ _INCHES = (6.8, 4.2)
 _DPI = 130
 _TALL_DPI = 95  # keeps the file of a tall figure small
 _PANEL_COLUMNS = 2
+_LEGEND_COLUMNS = 3
 
 
 def draw(figure: Figure, path: Path) -> None:
@@ -90,7 +91,9 @@ def _panels(sheet: Sheet, figure: Figure) -> None:
     if figure.y_scale == "linear":
         grid.flat[0].set_ylim(bottom=0)  # at the end: it stops the common axis from growing
     sheet.suptitle(_title(figure), x=0.01, ha="left", fontsize=11)
-    sheet.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    ncols = len(labels) if len(labels) <= _LEGEND_COLUMNS else _PANEL_COLUMNS
+    sheet.legend(handles, labels, loc="outside lower center", ncols=ncols)
 
 
 def _drawings(sheet: Sheet, figure: Figure) -> None:

@@ -22,8 +22,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.algorithms.base import Partitioner, Planner
-from sfumato.algorithms.mondrian import bins
-from sfumato.algorithms.mondrian import regions as regions_of
+from sfumato.algorithms.mondrian import bins, node_counts
+from sfumato.algorithms.mondrian import regions as region_plan
 from sfumato.engines import domains, room, typed_rows
 from sfumato.errors import Infeasible, OutOfMemory, ParameterError, SfumatoError, SfumatoWarning
 from sfumato.forms.columns import Labels
@@ -205,7 +205,7 @@ def test_axes_that_are_counted_in_bins_are_cut_alike(
     """Cuts at the median are those of memory; where another would have to do, that is said."""
     pq.write_table(people(), tmp_path / "in.parquet")
     monkeypatch.setattr(bins, "_WORTHWHILE", 3)
-    monkeypatch.setattr(regions_of, "_bins", lambda axes, *_: bins.binned(axes))
+    monkeypatch.setattr(region_plan, "_bins", lambda axes, *_: bins.binned(axes))
     kept, refused = 0, 0
     planned = [setting for setting in SETTINGS if _plans(algorithm, setting)]
     for number, model in enumerate(planned):
@@ -234,12 +234,14 @@ def test_too_many_values_of_an_ordered_axis_are_counted_in_bins(
     schema = sf.Schema(quasi=["x", "y"])
     made_of: set[int] = set()
 
-    def adding(one: regions_of.NodeCounts, other: regions_of.NodeCounts) -> regions_of.NodeCounts:
+    def adding(
+        one: node_counts.NodeCounts, other: node_counts.NodeCounts
+    ) -> node_counts.NodeCounts:
         made_of.add(one.rows.shape[1])
         return add_counts(one, other)
 
-    add_counts = regions_of.add_counts
-    monkeypatch.setattr(regions_of, "add_counts", adding)
+    add_counts = node_counts.add_counts
+    monkeypatch.setattr(node_counts, "add_counts", adding)
     few = {"model": sf.KAnonymity(200)}
     how: dict[str, Any] = {"engine": "stream", "memory_limit": 160_000, **few}
     memory = made(tmp_path / "in.parquet", schema, tmp_path / "m", **few)

@@ -65,6 +65,8 @@ MAKERS: dict[str, Callable[[], Release]] = {
     "cells": lambda: sf.publish(table(), sf.Mondrian(), sf.LDiversity(2), labels="suppression"),
     "text": lambda: boxes("text"),
     "anatomized": lambda: sf.publish(table(), sf.Anatomize(), sf.LDiversity(3)),
+    "paper's groups": lambda: sf.publish(table(), sf.Anatomize(near=False), sf.LDiversity(3)),
+    "frontier": lambda: sf.publish(table(), sf.Frontier(), sf.LDiversity(3)),
     "two STs": lambda: sf.publish(
         table(quasi=["age"], sensitive=["ill", "job"], taxonomies={}),
         sf.Anatomize(),
@@ -79,6 +81,7 @@ EVERY = tuple(MAKERS)
 BOXES = ("ranges", "sets", "labels", "cells", "text")
 APART = ("anatomized", "permuted")
 MAIN = {
-    **dict.fromkeys(BOXES, "generalized"), "anatomized": "qit", "two STs": "qit",
+    **dict.fromkeys(BOXES, "generalized"), "anatomized": "qit", "paper's groups": "qit",
+    "frontier": "generalized", "two STs": "qit",
     "permuted": "permuted", "perturbed": "perturbed", "refinement": "joined", "direct": "joined",
 }  # fmt: skip

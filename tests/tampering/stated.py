@@ -160,6 +160,28 @@ STATED: dict[str, Tampering] = {
     "larger groups than there are": (
         ("anatomized", "two STs"), restated(lambda s: s["algorithm"].update(size=200)), "the smallest has"
     ),
+    "slightly larger groups than there are": (
+        ("anatomized",), restated(lambda s: s["algorithm"].update(size=16)), "18 rows or more, the smallest has 15"
+    ),
+    "smaller groups than there are": (
+        ("anatomized",), restated(lambda s: s["algorithm"].update(size=3)), "5 rows or fewer, the largest has"
+    ),
+    "neighbours as the paper's groups": (
+        ("anatomized",), restated(lambda s: s["algorithm"].update(near=False)), "said to be the paper's"
+    ),
+    "neighbours as groups of an earlier version": (
+        ("anatomized",), restated(lambda s: [s["algorithm"].pop(key) for key in ("near", "size")]),
+        "said to be the paper's",
+    ),
+    "the paper's groups as neighbours": (
+        ("paper's groups",), restated(lambda s: s["algorithm"].update(near=True)), "the smallest has"
+    ),
+    "the paper's groups as neighbours of a size": (
+        ("paper's groups",), restated(lambda s: s["algorithm"].update(near=True, size=6)), "the smallest has"
+    ),
+    "a frontier of larger groups": (
+        ("frontier",), restated(lambda s: s["algorithm"].update(size=4)), "6 rows or more, the smallest has"
+    ),
     "neighbours in blocks": (
         ("anatomized",), restated(lambda s: s["algorithm"].update(blocks=2)), "2 blocks"
     ),

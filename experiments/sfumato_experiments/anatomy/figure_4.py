@@ -8,7 +8,7 @@ from sfumato_experiments.paper import Options
 
 
 def run(options: Options) -> Figure:
-    """Measure both methods on OCC-3 to OCC-7 and SAL-3 to SAL-7."""
+    """Measure all methods on OCC-3 to OCC-7 and SAL-3 to SAL-7."""
     n = a.rows_of(options)
     dimensions = a.FEW_DIMENSIONS if options.quick else a.DIMENSIONS
     settings = [a.Setting("", d, d, n, qd=d) for d in dimensions]
@@ -20,7 +20,7 @@ def run(options: Options) -> Figure:
         y_label=a.Y_LABEL,
         series=outcome.series,
         panels=a.panels(""),
-        claims=(_BELOW, _FLAT, _GROWS, _TEN_TIMES, _HUNDRED_TIMES),
+        claims=(_BELOW, _FLAT, _GROWS, _TEN_TIMES, _HUNDRED_TIMES, a.nearer()),
         notes=notes,
         y_scale="log",
     )

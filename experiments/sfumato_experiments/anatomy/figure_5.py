@@ -8,7 +8,7 @@ from sfumato_experiments.paper import Options
 
 
 def run(options: Options) -> Figure:
-    """Measure both methods for queries on one attribute up to all."""
+    """Measure all methods for queries on one attribute up to all."""
     n = a.rows_of(options)
     settings = [
         a.Setting(f"-{d}", qd, d, n, qd=qd)
@@ -29,6 +29,7 @@ def run(options: Options) -> Figure:
             a.wins(10, "anatomy is more accurate by at least an order of magnitude", "section 6.1"),
             *(_falls(source, d) for d in (3, 5) for source in ("OCC", "SAL")),
             *(_stays(source) for source in ("OCC", "SAL")),
+            a.nearer(),
         ),
         notes=notes,
         y_scale="log",

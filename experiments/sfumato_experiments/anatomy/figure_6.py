@@ -11,7 +11,7 @@ _QUICK_PERCENT = (1, 5, 10)
 
 
 def run(options: Options) -> Figure:
-    """Measure both methods from rare to frequent answers."""
+    """Measure all methods from rare to frequent answers."""
     n = a.rows_of(options)
     settings = [
         a.Setting(f"-{d}", percent, d, n, qd=d, s=percent / 100)
@@ -28,7 +28,8 @@ def run(options: Options) -> Figure:
         panels=a.panels(*(f"-{d}" for d in a.FEW_DIMENSIONS)),
         claims=(
             a.wins(1, "anatomy is the clear winner, whatever s", "section 6.1"),
-            *(_falls(method) for method in a.METHODS),
+            *(_falls(method) for method in a.PAPERS),
+            a.nearer(),
         ),
         notes=notes,
         y_scale="log",

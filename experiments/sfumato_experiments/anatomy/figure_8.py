@@ -23,7 +23,7 @@ def run(options: Options) -> Figure:
         x_label="number d of quasi-identifiers",
         y_label="page reads and writes",
         series=series,
-        panels=a.panels(""),
+        panels=a.panels("", methods=a.PAPERS),
         claims=(_FEWER, _TEN_TIMES, _GROWS),
         notes=(
             *dict.fromkeys(source.said for source in families),

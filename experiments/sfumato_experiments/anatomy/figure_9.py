@@ -25,7 +25,7 @@ def run(options: Options) -> Figure:
         x_label="number n of rows",
         y_label="page reads and writes",
         series=series,
-        panels=a.panels(""),
+        panels=a.panels("", methods=a.PAPERS),
         claims=(_LINEAR, _SUPER_LINEAR, _TEN_TIMES),
         notes=(
             *dict.fromkeys(source.said for source in families),

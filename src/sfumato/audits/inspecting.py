@@ -19,10 +19,10 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.parts import open_parts
-from sfumato.engines.rows import column_names, needs_streaming, open_columns
+from sfumato.engines.rows import column_names, needs_streaming, open_columns, together
 from sfumato.errors import DataError
 from sfumato.io.csv_headers import FirstLine
-from sfumato.io.tables import Source, read_table
+from sfumato.io.tables import Source, markers, read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,8 @@ def inspect_table(
             return Inspection(rows, profiles, None, None)
         with open_parts(source, used, memory, missing=missing, names=names, header=header) as parts:
             return Inspection(rows, profiles, used, assess(parts))
-    table = read_table(source, query=query, missing=missing, names=names, header=header, trim=True)
+    whole = together(source, markers(missing), first)
+    table = read_table(whole, query=query, missing=missing, names=names, header=header, trim=True)
     profiles = profile(table)
     used = schema or _guessed(profiles)
     risk = assess(Microdata.from_arrow(table, used)) if used else None

@@ -20,6 +20,7 @@ from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
 
 _LISTED = 6
+_K, _L, _CLOSE = 10, 5, ("--t", "0.3")  # promises to start with
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
 
 
@@ -70,7 +71,7 @@ def inspect(
         _print_repeats(page, repeats)
         _print_risk(page, schema, risk)
     if output is not None:
-        command = _publishing(source, output, _stated(**reading))
+        command = _publishing(source, output, _stated(**reading), risk)
         _tell_next(output, schema, command, quiet=as_json)
 
 
@@ -167,10 +168,25 @@ def _stated(
     return [*reading, "--header"] if header else reading
 
 
-def _publishing(source: str, schema: str, reading: Sequence[str]) -> str:
+def _publishing(source: str, schema: str, reading: Sequence[str], risk: Risk | None) -> str:
     """The command that comes next, ready for a shell, without the password of a database."""
     start = ("sfumato", "publish", shown_source(source), "-s", schema)
-    return shlex.join([*start, *reading, "--k", "10", "-o", "out/"])
+    return shlex.join([*start, *reading, *_promises(risk), "-o", "out/"])
+
+
+def _promises(risk: Risk | None) -> list[str]:
+    """Promises to start with that can be kept: k-anonymity alone says nothing of sensitive values.
+
+    An l close to the largest leaves little to see, and none is feasible where a value has half of
+    the rows.
+    """
+    if risk is None:
+        return ["--k", str(_K)]
+    promises = ["--k", str(min(_K, risk.largest_k))]
+    largest = min((found.largest_l for found in risk.sensitive), default=None)
+    if largest is None:
+        return promises
+    return [*promises, *(("--l", str(min(_L, max(2, largest // 2)))) if largest > 1 else _CLOSE)]
 
 
 def _tell_next(output: str, schema: Schema | None, command: str, quiet: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.engines.reading import read
-from sfumato.errors import SfumatoError
+from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.forms.columns import Labels
 from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.registry import FORMS, published_forms
@@ -42,6 +43,13 @@ _FOR_GROUPS = (
     "workload", "refine", "near", "size", "suppress", "time_limit", "labels", "means", "engine",
     "memory",
 )  # fmt: skip
+_ABOUT_VALUES = ("l", "distinct_l", "entropy_l", "recursive", "t")
+_FRONTIER = (
+    "frontier takes people along an order and passes over those whose value a group has already: "
+    "whoever knows the method, everybody's quasi-identifiers and the order can be sure of some "
+    "people's values, 0.4 to 5.5 % of them where this was measured (docs/neighbours.md); anatomy "
+    "and mondrian have no such order"
+)
 
 
 @click.command()
@@ -60,8 +68,9 @@ _FOR_GROUPS = (
     type=click.Choice([*METHODS, "perturb"]),
     default="mondrian",
     show_default=True,
-    help="mondrian: boxes, group by group; topdown: the same by clusters; frontier: the same where "
-    "sensitive values must differ (--l); local, branches: labels of taxonomies, group by group; "
+    help="mondrian: boxes, group by group; topdown: the same by clusters; frontier: smaller boxes "
+    "where sensitive values must differ (--l), whose order gives a few people's values away "
+    "(docs/neighbours.md); local, branches: labels of taxonomies, group by group; "
     "full-domain, subtree, sibling: labels alike for all rows; single-dimensional: intervals alike "
     "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise.",
 )
@@ -233,6 +242,8 @@ def publish(
         algorithm = algorithm_of(method, given)
         if not FORMS[form or algorithm.form].boxes and (labels is not None or means):
             raise click.UsageError("--labels and --means are for boxes; this form has none")
+        if method == "frontier" and any(given[name] is not None for name in _ABOUT_VALUES):
+            warnings.warn(_FRONTIER, SfumatoWarning, stacklevel=1)
         with show.stages(quiet=as_json) as tell:
             manifest = publish_file(
                 source, schema, algorithm, _model(given), output,

@@ -9,10 +9,15 @@ from pathlib import Path
 from sfumato.audits.report.text import plural
 from sfumato.cli import show
 from sfumato.forms.joined.release import OwnFigures
+from sfumato.forms.likeness import differences
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS
 
 _FEW = 20  # lines of one kind
+_MADE_OF = {
+    ("anatomize", True): "of neighbours, ", ("anatomize", False): "of anybody, as in the paper, ",
+    ("frontier", None): "of neighbours, ",
+}  # fmt: skip
 
 
 def summarize(manifest: Manifest, path: Path) -> None:
@@ -23,6 +28,7 @@ def summarize(manifest: Manifest, path: Path) -> None:
     show.say(page, "Published ", rows, f" rows{grouped}: {path}", wrap=False)
     if manifest.suppressed:
         show.say(page, f"  left out: {manifest.suppressed:,} rows")
+    show.say(page, f"  method: {_method(manifest)}")
     for promise in manifest.promise:
         stated = ", ".join(
             f"{name} = {value}" for name, value in promise.items() if name != "model"
@@ -30,7 +36,8 @@ def summarize(manifest: Manifest, path: Path) -> None:
         show.say(page, f"  promised: {promise['model']} ({stated})")
     if manifest.seed is not None:
         show.say(page, f"  seed: {manifest.seed}; whoever has the files can undo the shuffles")
-    page.print(show.table("What was lost", ("figure", "value"), _lost(manifest)))
+    lost = [*_lost(manifest), *_alike(differences(path, manifest))]
+    page.print(show.table("What was lost", ("figure", "value"), lost))
     if manifest.search:
         facts = [(_named(name), _fact(value)) for name, value in manifest.search.items()]
         page.print(show.table("The search, for you only, in no file", ("fact", "value"), facts))
@@ -71,6 +78,26 @@ def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
     )
 
 
+def _method(manifest: Manifest) -> str:
+    """How groups were made, and how many rows they have at least."""
+    stated = manifest.algorithm
+    name, inner = str(stated.get("name")), stated.get("algorithm")
+    if isinstance(inner, Mapping):
+        return f"{name} over {inner.get('name')}"
+    if "group_sizes" not in manifest.metrics:
+        return name
+    least = f"at least {plural(manifest.metrics['group_sizes']['smallest'], 'row')}"
+    return f"{name}, groups {_MADE_OF.get((name, stated.get('near')), '')}of {least}"
+
+
+def _alike(differences: Mapping[str, float]) -> Iterator[tuple[str, object]]:
+    """What neighbours are good for: exact values lose nothing, unless anybody meets anybody."""
+    if differences:
+        mean = sum(differences.values()) / len(differences)
+        yield "two of a group differ by (0 alike, 1 as any two)", mean
+        yield from _by_attribute(differences)
+
+
 def _named(fact: str) -> str:
     # what else may have ended a search is no matter of time
     return "cut short by the time limit" if fact == "cut_short" else fact.replace("_", " ")
@@ -107,9 +134,9 @@ def _lost(manifest: Manifest) -> list[tuple[str, object]]:
     ]
 
 
-def _by_attribute(ncp: Mapping[str, float]) -> Iterator[tuple[str, object]]:
+def _by_attribute(lost: Mapping[str, float]) -> Iterator[tuple[str, object]]:
     """What each attribute lost; of many, those that lost most."""
-    most = sorted(ncp, key=lambda name: -ncp[name])[:_FEW]
-    yield from ((f"  {name}", ncp[name]) for name in ncp if len(ncp) <= _FEW or name in most)
-    if len(ncp) > _FEW:
-        yield f"  {len(ncp) - _FEW:,} more attributes", "less each"
+    most = sorted(lost, key=lambda name: -lost[name])[:_FEW]
+    yield from ((f"  {name}", lost[name]) for name in lost if len(lost) <= _FEW or name in most)
+    if len(lost) > _FEW:
+        yield f"  {len(lost) - _FEW:,} more attributes", "less each"

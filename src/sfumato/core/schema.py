@@ -100,6 +100,10 @@ class Schema:
             raise SchemaError("a schema needs at least one quasi-identifier (quasi = [...])")
         roles: dict[str, Role] = {}
         for name, role in self._pairs():
+            if "\0" in name:  # tables that are read in parts have columns of their own under such
+                raise SchemaError(
+                    f"column {name!r} has a zero character in its name; rename it", column=name
+                )
             if name in roles:
                 raise SchemaError(
                     f"column {name!r} has two roles, {roles[name]} and {role}; keep one",

@@ -18,7 +18,7 @@ from sfumato.engines.coded import ROW, coded, codes_of
 from sfumato.engines.rows import Rows
 from sfumato.engines.stream import Scratch, StreamEngine
 from sfumato.engines.tally import Tally
-from sfumato.errors import DataError, SchemaError
+from sfumato.errors import DataError
 
 PART_ROWS = 2**18
 
@@ -64,11 +64,6 @@ def open_engine(rows: Rows, scratch: Scratch, tell: Callable[[], None]) -> Strea
     """The rows of a source in parts, numbered; ``tell`` hears of every part that has passed."""
     schema = rows.schema
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    if ROW in columns:
-        raise SchemaError(
-            f"a column is called {ROW!r}, as the numbers of rows are beyond memory; rename it",
-            column=ROW,
-        )
     return StreamEngine(partial(_numbered, rows, columns), scratch, tell)
 
 

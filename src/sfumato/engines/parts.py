@@ -26,11 +26,11 @@ from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
 from sfumato.engines.coded import microdata
 from sfumato.engines.domains import count_values, open_engine
-from sfumato.engines.rows import needed_memory, needs_streaming, open_rows
+from sfumato.engines.rows import needed_memory, needs_streaming, open_rows, together
 from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory
 from sfumato.io.csv_headers import FirstLine
-from sfumato.io.tables import Source, read_whole
+from sfumato.io.tables import Source, markers, read_whole
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -117,12 +117,13 @@ def open_parts(
     header: bool | None = None,
 ) -> Iterator[TableParts]:
     """A table, in parts if it is a file that seems not to fit into so much memory; see ``read``."""
+    absent, first = markers(missing), FirstLine.said(names, header)
     if query is not None or not needs_streaming(source, schema, memory):
-        table = read_whole(source, schema, query=query, missing=missing, names=names, header=header)
+        whole = together(source, absent, first)
+        table = read_whole(whole, schema, query=query, missing=missing, names=names, header=header)
         yield TableParts.of(table)
         return
-    absent = (missing,) if isinstance(missing, str) else missing
-    rows = open_rows(source, schema, absent, FirstLine.said(names, header))
+    rows = open_rows(source, schema, absent, first)
     # rows with their sensitive values: only its owner may look into such a folder
     with TemporaryDirectory(prefix="sfumato-") as folder, Scratch(Path(folder)) as scratch:
         engine = open_engine(rows, scratch, _silent)

@@ -20,7 +20,7 @@ from sfumato.engines.choice import Engine, require_engine
 from sfumato.engines.coded import codes_of
 from sfumato.engines.domains import Counted, count_values, open_engine
 from sfumato.engines.memory import memory_or_half
-from sfumato.engines.rows import Rows, needs_streaming, open_rows
+from sfumato.engines.rows import Rows, needs_streaming, open_rows, together
 from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory, ParameterError
 from sfumato.io.csv_headers import FirstLine
@@ -53,13 +53,15 @@ def read(
     are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
     is kept beside the table when it is named, to be joined on by ``publish_join``.
 
+    A pattern such as ``part-*.parquet`` names several files, which are read as one table.
+
     A file that seems too large is read part by part (``engine`` "stream" and "memory" insist), and
     its codes have to fit into ``memory_limit`` bytes, half of what the machine offers by default.
 
     >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
     Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
     """
-    require_engine(engine)
+    require_engine(engine, memory_limit)
     parts = _in_parts(source, schema, query, id)
     if engine == "stream" and not parts:
         raise ParameterError(
@@ -69,8 +71,9 @@ def read(
     if engine == "stream" or (engine == "auto" and parts and needs_streaming(source, schema)):
         rows = open_rows(source, schema, markers(missing), FirstLine.said(names, header))
         return read_coded(rows, memory_or_half(memory_limit))
+    whole = together(source, markers(missing), FirstLine.said(names, header))
     return read_whole(
-        source, schema, query=query, missing=missing, names=names, header=header, id=id
+        whole, schema, query=query, missing=missing, names=names, header=header, id=id
     )
 
 

@@ -32,12 +32,18 @@ class Room(NamedTuple):
     @classmethod
     def of(cls, memory: int, axes: int) -> Room:
         """The room for rows of so many quasi-identifiers."""
-        free, row_bytes = (
-            max(memory - _BASE_BYTES, memory // _SHARE),
-            _ROW_BYTES + _CODE_BYTES * axes,
-        )
+        return cls(0, _ROW_BYTES + _CODE_BYTES * axes, 0, 0).with_memory(memory)
+
+    def with_memory(self, memory: int) -> Room:
+        """The room for the same rows in another memory."""
+        free = max(memory - _BASE_BYTES, memory // _SHARE)
         counts = max(memory // _COUNTS, _LEAST_BYTES)
-        return cls(max(1, free // row_bytes), row_bytes, counts, memory)
+        return Room(max(1, free // self.row_bytes), self.row_bytes, counts, memory)
+
+    @property
+    def free(self) -> int:
+        """The bytes for work that is done before there are rows of a region or counts of a pass."""
+        return max(self.bytes, self.rows * self.row_bytes)
 
     def for_larger(self, times: int) -> Room:
         """The same memory, for what takes so many times that of a row."""

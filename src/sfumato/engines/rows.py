@@ -25,8 +25,8 @@ from sfumato.engines.typed_rows import is_typed, scan_typed, stated_types
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.files import CSV, PARQUET, chunks_of, open_file
-from sfumato.io.opened import reading
-from sfumato.io.plain import normalized
+from sfumato.io.opened import Opened, reading
+from sfumato.io.plain import normalized, plain_table
 
 # What reading, encoding and publishing in memory take for each value.
 _IN_MEMORY_BYTES = 24
@@ -179,6 +179,28 @@ def open_columns(
     """All columns of the same kinds of files, whatever their role will be."""
     first = first or FirstLine()
     return Columns(*_opened(source, column_names(source, first), missing, first))
+
+
+def together(
+    source: object, missing: Collection[str] = (), first: FirstLine | None = None
+) -> object:
+    """The files that a pattern names, as one table to be read whole; any other source as it is."""
+    if not isinstance(source, str | Path) or "://" in str(source):
+        return source
+    files, first = _files(source), first or FirstLine()
+    if files == [Path(source)]:
+        return source
+    names = [open_file(file, missing, first).names for file in files]
+
+    def load(columns: Sequence[str]) -> pa.Table:
+        _, kinds, raw = _opened(source, columns, missing, first)
+        # typed files are not mapped here: whoever writes to them then changes what was looked at
+        typed = (plain_table(open_file(file).load(columns)) for file in files)
+        parts = typed if all(map(is_typed, files)) else raw(columns)
+        return pa.concat_tables([pa.schema(list(kinds.items())).empty_table(), *parts])
+
+    shared = (name for name in names[0] if all(name in others for others in names))
+    return Opened(str(source), tuple(shared), load)
 
 
 def column_names(source: str | Path, first: FirstLine) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ from sfumato.io.opened import Opened, reading
 from sfumato.io.plain import normalized, plain_table
 from sfumato.io.sql import open_query
 
-Source = Any  # a path, a database URL, or an object of Arrow, pandas, polars, DuckDB, ...
+# a path, a database URL, an object of Arrow, pandas, polars, DuckDB, ..., or what is opened
+Source = Any
 
 
 @our_errors("reading a table")
@@ -84,6 +85,8 @@ def _opened(
     if isinstance(source, Path) or (isinstance(source, str) and not is_url(source)):
         opened = open_file(Path(source), missing, first)
         return nullcontext(opened) if query is None else _queried_file(source, opened, query)
+    if isinstance(source, Opened):
+        return nullcontext(source) if query is None else _queried(source, query)
     if first.names is not None:
         raise ParameterError("names are for CSV files without a header", parameter="names")
     if isinstance(source, str):

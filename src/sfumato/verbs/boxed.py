@@ -122,16 +122,18 @@ class BoxedFiles:
     def _blocks(self, groups: Iterator[Grouped]) -> Iterator[Block]:
         for one in groups:
             self._lines.append(one.lines)
-            self._require_memory(one.lines.nbytes)
+            self._bytes += one.lines.nbytes
+            if self._bytes > self.memory // _LINES:
+                raise self._too_few(groups)
             # a set is turned into its text once, not in every row
             lines = printable(one.lines) if self.format == "csv" else one.lines
             yield Block(lines, one.group_of_row, one.rows)
 
-    def _require_memory(self, more: int) -> None:
-        self._bytes += more
-        if self._bytes > self.memory // _LINES:
-            raise OutOfMemory(
-                f"{self.memory:,} bytes of memory are too few for the lines of all groups; "
-                "allow more, or larger groups",
-                doing="publishing",
-            )
+    def _too_few(self, more: Iterator[Grouped]) -> OutOfMemory:
+        """What to raise, once the lines that do not fit are counted without being kept."""
+        needed = _LINES * (self._bytes + sum(one.lines.nbytes for one in more))
+        return OutOfMemory(
+            f"{self.memory:,} bytes of memory are too few for the lines of all groups; "
+            f"allow {needed:,} bytes, or larger groups",
+            doing="publishing",
+        )

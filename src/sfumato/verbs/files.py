@@ -13,7 +13,7 @@ from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.engines.choice import Engine, require_engine
 from sfumato.engines.memory import memory_or_half
-from sfumato.engines.rows import needs_streaming, open_rows
+from sfumato.engines.rows import needs_streaming, open_rows, together
 from sfumato.errors import ParameterError
 from sfumato.forms.columns import Labels
 from sfumato.forms.files import FileFormat, require_format
@@ -21,7 +21,7 @@ from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS, Release
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
-from sfumato.io.tables import Source, read_whole
+from sfumato.io.tables import Source, markers, read_whole
 from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import Form
@@ -65,10 +65,10 @@ def publish_file(
     Manifest(anatomized, 1,000 rows in 36 groups, l-diversity, made by anatomize)
     """
     require_written(stated_seed(seed), experiment=experiment)
-    require_engine(engine)
+    require_engine(engine, memory_limit)
     require_room(output, force)
     require_format(format)
-    tell = progress or silent
+    tell, first = progress or silent, FirstLine.said(names, header)
     shape: Any = form or algorithm.form
     needs = requirements(model, schema)
     if engine == "stream":
@@ -76,14 +76,14 @@ def publish_file(
     wanted = engine == "stream" or (engine == "auto" and needs_streaming(source, schema))
     if wanted and _streams(algorithm, shape, needs, query):
         assert isinstance(algorithm, Planner)
-        absent = (missing,) if isinstance(missing, str) else missing
-        rows = open_rows(source, schema, absent, FirstLine.said(names, header))
+        rows = open_rows(source, schema, markers(missing), first)
         shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
         memory = memory_or_half(memory_limit)
         wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
         return stream_release(rows, wish, output, Randomness(seed), force, tell)
     tell("reading", 0.0)
-    table = read_whole(source, schema, query=query, missing=missing, names=names, header=header)
+    whole = together(source, markers(missing), first)
+    table = read_whole(whole, schema, query=query, missing=missing, names=names, header=header)
     boxes: dict[str, Any] = {"labels": labels, "means": means}
     release: Release = publish(
         table,

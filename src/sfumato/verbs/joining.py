@@ -23,7 +23,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
-from sfumato.engines.choice import Engine
+from sfumato.engines.choice import Engine, require_engine
 from sfumato.engines.memory import memory_or_half
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.forms.columns import Labels, require_labels, side_for
@@ -99,6 +99,7 @@ def publish_join(
     """
     natural: Labels = getattr(method.algorithm, "labels", "ranges")
     shown = labels or natural
+    require_engine(engine, memory_limit)
     require_labels(shown)
     tell = progress or silent
     k, others = _split(model)

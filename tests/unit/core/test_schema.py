@@ -82,3 +82,11 @@ def test_mistakes_are_named(mistake: dict[str, Any], complaint: str, column: str
     with pytest.raises(SchemaError, match=complaint) as caught:
         Schema(**mistake)
     assert caught.value.column == column
+
+
+@pytest.mark.parametrize("name", ["\0row", "a\0b"])
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "insensitive", "identifiers"])
+def test_a_zero_character_in_a_name_is_refused(role: str, name: str) -> None:
+    """Rows that are read in parts have their number in a column of such a name."""
+    with pytest.raises(SchemaError, match=r"'.*\\x00.*' has a zero character in its name"):
+        Schema(**{"quasi": ["age"], role: [name]})  # type: ignore[arg-type]

@@ -90,7 +90,7 @@ def test_a_file_that_seems_too_large_is_read_in_parts(
     monkeypatch.setattr(reading, "needs_streaming", lambda *_: True)
     with pytest.raises(OutOfMemory):
         sf.read(source, SCHEMA, memory_limit=10)
-    assert sf.read(source, SCHEMA, memory_limit=10, engine="memory").n_rows == N
+    assert sf.read(source, SCHEMA, engine="memory").n_rows == N
     # what cannot be read in parts is read whole
     assert sf.read(source, SCHEMA, id="name", memory_limit=10).ids is not None
     assert sf.read(people(), SCHEMA, memory_limit=10).n_rows == N

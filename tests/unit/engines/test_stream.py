@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.core.attribute import encode
 from sfumato.engines import domains
-from sfumato.engines.coded import ROW, codes_of
+from sfumato.engines.coded import codes_of
 from sfumato.engines.stream import Scratch, StreamEngine
 from sfumato.engines.tally import Tally
 from sfumato.errors import DataError, SchemaError
@@ -130,19 +130,6 @@ def test_files_of_a_pattern_with_other_types_are_named(tmp_path: Path) -> None:
     pq.write_table(people().drop_columns(["town"]), tmp_path / "in-2.parquet")
     with pytest.raises(SchemaError, match="no column 'town'"):
         publish(tmp_path / "in-*.parquet", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("role", ["quasi", "sensitive", "insensitive"])
-def test_a_column_called_as_row_numbers_are_is_refused(role: str, tmp_path: Path) -> None:
-    table = people()
-    pq.write_table(table.append_column(ROW, pa.array(["x", "y"] * 45)), tmp_path / "in.parquet")
-    schema = sf.Schema(**{"quasi": ["age"], role: ["age", ROW] if role == "quasi" else [ROW]})  # type: ignore[arg-type]
-    with pytest.raises(SchemaError, match="rename it"):
-        sf.publish_file(
-            tmp_path / "in.parquet", schema, sf.Mondrian(), sf.KAnonymity(3), tmp_path / "out",
-            engine="stream",
-        )  # fmt: skip
     assert not (tmp_path / "out").exists()
 
 

@@ -41,8 +41,11 @@ from sfumato.errors import OutOfMemory
 BLOCKS = "blocks"  # the name under which their number is stated
 _CUTS, _DEALING = "cuts", "dealing"  # the purposes of keys
 _ROWS_PER_BIN = 64
-_WORD_BYTES = 8
+# what planning takes at its peak: for a value in a block, for a word around a cut, and for a bin;
+# a cut is kept
+_CELL_BYTES, _AROUND_BYTES, _BIN_BYTES, _CUT_BYTES = 48, 48, 32, 8
 _HIGHEST = np.uint64(2**64 - 1)
+_EXACTLY = 100  # one part in so many of the memory is close enough to the least that does
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,16 +92,20 @@ def plan_blocks(
     randomness: Randomness,
 ) -> BlockPlan:  # fmt: skip
     """Blocks that fit, of a table in which the values of ``leader`` have these counts."""
-    # a block may have some rows more than its share, so that no value is too frequent in it
-    n_blocks = -(-int(counts.sum()) // max(l, room.rows - 2 * l))
-    shares = share_out(counts, l, n_blocks)
+    _require_room(counts, l, room)
+    shares = share_out(counts, l, _number(counts, l, room))
     n_blocks = shares.shape[1]
-    _require_room(counts, n_blocks, room)
     words = randomness.key(_CUTS)
     return BlockPlan(
         l, leader, column, shares.sum(axis=0), find_cuts(engine, shares, column, words), words,
         tuple(dealing_key(randomness, block) for block in range(n_blocks)),
     )  # fmt: skip
+
+
+def _number(counts: Counts, l: int, room: Room) -> int:
+    """How many blocks there are."""
+    # a block may have some rows more than its share, so that no value is too frequent in it
+    return -(-int(counts.sum()) // max(l, room.rows - 2 * l))
 
 
 def share_out(counts: Counts, l: int, n_blocks: int) -> Counts:
@@ -202,12 +209,38 @@ def _blocks(values: Codes, words: Words, cuts: Words) -> Codes:
     return blocks
 
 
-def _require_room(counts: Counts, n_blocks: int, room: Room) -> None:
-    around = len(counts) * (n_blocks - 1) * _ROWS_PER_BIN * 2 * _WORD_BYTES
-    needed = 2 * around + int(counts.sum()) // _ROWS_PER_BIN * _WORD_BYTES
-    if needed > room.bytes:
-        raise OutOfMemory(
-            f"{room.memory:,} bytes of memory are too few to deal {len(counts):,} sensitive values "
-            f"to {n_blocks:,} blocks; allow {-(-room.memory * needed // room.bytes):,}",
-            doing="publishing",
-        )
+def needed_bytes(counts: Counts, n_blocks: int) -> int:
+    """What finding the cuts of so many blocks takes at its peak."""
+    if n_blocks == 1:
+        return 0
+    bins = Bins.of(counts)
+    # of a value that has few words all are around its one bin, however many blocks there are
+    around = np.minimum(n_blocks - 1, 1 << bins.bits) * (counts / (1 << bins.bits))
+    return (
+        _CELL_BYTES * len(counts) * n_blocks
+        + _AROUND_BYTES * int(around.sum())
+        + _BIN_BYTES * bins.total
+    )
+
+
+def _fits(counts: Counts, l: int, room: Room) -> bool:
+    n_blocks = _number(counts, l, room)
+    kept = _CUT_BYTES * len(counts) * (n_blocks - 1)
+    return needed_bytes(counts, n_blocks) <= room.free and kept <= room.bytes
+
+
+def _require_room(counts: Counts, l: int, room: Room) -> None:
+    if _fits(counts, l, room):
+        return
+    low, high = room.memory, 2 * room.memory
+    while not _fits(counts, l, room.with_memory(high)):  # with more memory there are fewer blocks
+        low, high = high, 2 * high
+    while high - low > room.memory // _EXACTLY:
+        middle = (low + high) // 2
+        fits = _fits(counts, l, room.with_memory(middle))
+        low, high = (low, middle) if fits else (middle, high)
+    raise OutOfMemory(
+        f"{room.memory:,} bytes of memory are too few to deal {len(counts):,} sensitive values "
+        f"to {_number(counts, l, room):,} blocks; allow {high:,}",
+        doing="publishing",
+    )

@@ -48,7 +48,7 @@ Cost: that of Mondrian, a few more cuts, and O(n log v) for v values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -64,6 +64,7 @@ from sfumato.algorithms.refine import refined, require_refine, require_unrefined
 from sfumato.core.arrays import Codes, Counts, Flags, HalfWords
 from sfumato.core.boxes import Boxes
 from sfumato.core.compiled import announce
+from sfumato.core.histograms import Histograms
 from sfumato.core.keyed import Key
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -72,6 +73,7 @@ from sfumato.engines.base import Engine
 from sfumato.engines.room import Room
 from sfumato.errors import ParameterError
 from sfumato.models.anonymity import KAnonymity
+from sfumato.models.base import BuiltIn
 from sfumato.models.bound import Bound, feasible, require_feasible
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement
@@ -165,15 +167,31 @@ class Aims:
         cls, bound: Bound, size: int | None, times: int = 1, *, frontier: bool, cuts: Cuts
     ) -> Aims:
         """What the requirements ask for; without a ``size``, groups are ``times`` as large."""
+        seen = zip(bound.needs, bound.everyone, strict=True)
+        return cls.seen(seen, bound.n_rows, size, times, frontier=frontier, cuts=cuts)
+
+    @classmethod
+    def seen(
+        cls, needs: Iterable[tuple[Requirement, Histograms]], n_rows: int, size: int | None,
+        times: int, *, frontier: bool, cuts: Cuts,
+    ) -> Aims:  # fmt: skip
+        """The same, of what requirements see of a table."""
+        if size is not None and size > n_rows:
+            raise ParameterError(
+                f"size = {size:,} is more than the table's {n_rows:,} rows; the largest that "
+                f"works is {n_rows:,}, which makes one group",
+                parameter="size",
+            )
         leader, l, least = None, 1, size or 1
-        for need, seen, rule in zip(bound.needs, bound.everyone, bound.rules(), strict=True):
+        for need, seen in needs:
+            rule = need.model.rule(seen) if isinstance(need.model, BuiltIn) else None
             if rule is not None and need.attribute is None:
                 least = max(least, rule.least)
             elif rule is not None and rule.least > l:
                 # all values of a group may have to differ, and a frequent one is in every group
-                leader, l = need.attribute, min(rule.least, bound.n_rows // int(seen.whole.max()))
+                leader, l = need.attribute, min(rule.least, n_rows // int(seen.whole.max()))
         least = max(least, l if size else times * l)
-        return cls(leader, l, min(-(-least // l), bound.n_rows // l) * l, frontier, cuts)
+        return cls(leader, l, min(-(-least // l), n_rows // l) * l, frontier, cuts)
 
     @property
     def needs(self) -> tuple[Requirement, ...]:

@@ -36,6 +36,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from sfumato.algorithms.base import Partitioner, Progress, Weighing
+from sfumato.algorithms.frontier import Frontier
 from sfumato.algorithms.join.point_location import boxes_around, deal, fall
 from sfumato.algorithms.join.trim import trimmed
 from sfumato.core._kernels import rows_by_group
@@ -171,6 +172,7 @@ class Refinement:
         progress: Progress | None = None,
     ) -> JoinPartition:
         """Groups of at least k joined rows inside groups of the microdata that meet the needs."""
+        _require_no_frontier(self.algorithm, needs)
         if joined.n_inside < k:
             raise Infeasible(
                 f"k = {k} is more than the microdata's {joined.n_inside:,} rows, and Refinement "
@@ -240,6 +242,18 @@ def _require_boxes(algorithm: Partitioner) -> None:
     if algorithm.form != "generalized":
         raise ParameterError(
             f"{algorithm.name} makes groups without boxes; use Mondrian or TopDown",
+            parameter="algorithm",
+        )
+
+
+def _require_no_frontier(algorithm: Partitioner, needs: tuple[Requirement, ...]) -> None:
+    """Smaller boxes inside those of the first round say more of who is in which group, which is
+    what somebody who replays the frontier has to know.
+    """
+    if isinstance(algorithm, Frontier) and any(need.attribute is not None for need in needs):
+        raise ParameterError(
+            "frontier gives some people's values away to whoever knows their groups, and with a "
+            "list these are told for more of them (docs/joining.md); use Mondrian or TopDown",
             parameter="algorithm",
         )
 

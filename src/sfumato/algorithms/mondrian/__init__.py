@@ -46,8 +46,9 @@ from sfumato.algorithms.mondrian.arrays import (
     new_workspace,
 )
 from sfumato.algorithms.mondrian.kernel import cut_all
+from sfumato.algorithms.mondrian.node_counts import Sensitive
 from sfumato.algorithms.mondrian.plain import cut_all_plain
-from sfumato.algorithms.mondrian.regions import Regions, Sensitive, plan_regions
+from sfumato.algorithms.mondrian.regions import Regions, plan_regions
 from sfumato.algorithms.mondrian.segments import cut_side_by_side
 from sfumato.algorithms.mondrian.workload import asked_of, require_workload
 from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_serving_space

@@ -3,8 +3,8 @@
 A release is made by somebody, and verify is for those who do not know whom to trust. So nothing in
 it may say more than it has to: files are written again and compared (``files``), release.json is
 put together again from what it describes (``statements``), values have one spelling
-(``spellings``), and every count and figure is computed again (``figures``). Each yields what is
-wrong, in words.
+(``spellings``), every count and figure is computed again (``figures``), and groups are such as the
+algorithm makes (``groups``). Each yields what is wrong, in words.
 """
 
 from sfumato.audits.checks.figures import other_figures

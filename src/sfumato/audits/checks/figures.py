@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import isclose
 from typing import Any
 
-from sfumato.algorithms.anatomize.blocks import BLOCKS
-from sfumato.core.arrays import Counts
+from sfumato.audits.checks.groups import other_groups
 from sfumato.core.schema import Role
 from sfumato.forms.evidence import Evidence
 from sfumato.forms.figures import rounded
@@ -23,19 +22,10 @@ def other_figures(release: Release, evidence: Evidence) -> Iterator[str]:
     stated, sizes = release.manifest, evidence.sizes
     if stated.groups != len(sizes):
         yield f"{stated.groups:,} groups are stated, the tables have {len(sizes):,}"
-    yield from _other_groups(stated.algorithm, sizes)
+    yield from other_groups(release, evidence)
     yield from _others("metrics", stated.metrics, form.figures(release, evidence))
     if form.own_boxes:
         yield from strange_means(stated.of_role(Role.QUASI), release.tables[0], sizes)
-
-
-def _other_groups(algorithm: Mapping[str, Any], sizes: Counts) -> Iterator[str]:
-    """Groups that are smaller than their stated size, or fewer than the blocks they are in."""
-    size, blocks = algorithm.get("size"), algorithm.get(BLOCKS)
-    if type(size) is int and (sizes < min(size, sizes.sum())).any():
-        yield f"groups are said to have {size:,} rows or more, the smallest has {sizes.min():,}"
-    if type(blocks) is int and (algorithm.get("near") or blocks > len(sizes)):
-        yield f"groups are said to be of {blocks:,} blocks, which they cannot be"
 
 
 def _others(where: str, stated: Any, computed: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.algorithms.anatomize import blocks
-from sfumato.algorithms.anatomize.blocks import BlockPlan, find_cuts, plan_blocks, share_out
+from sfumato.algorithms.anatomize.blocks import (
+    BlockPlan,
+    find_cuts,
+    needed_bytes,
+    plan_blocks,
+    share_out,
+)
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.keyed import Key
 from sfumato.core.randomness import Randomness
@@ -120,7 +127,39 @@ def test_blocks_do_not_depend_on_parts(tmp_path: Path) -> None:
 
 
 def test_too_little_memory_says_how_much_is_enough(tmp_path: Path) -> None:
-    values = np.arange(1000, dtype=np.int32).repeat(2)
-    room = Room(100, 1, 10_000, 80_000)
-    with pytest.raises(OutOfMemory, match=r"1,000 sensitive values to 21 blocks; allow [\d,]+"):
-        plan_blocks(engine(values, tmp_path), np.bincount(values), "ill", 0, 2, room, Randomness())
+    """And little less is too little."""
+    counts, none = np.full(1_000_000, 10), engine(np.zeros(0, np.int32), tmp_path)
+    room = Room.of(512 * 2**20, 3)
+    said = r"1,000,000 sensitive values to 7 blocks; allow [\d,]+"
+    with pytest.raises(OutOfMemory, match=said) as raised:
+        plan_blocks(none, counts, "ill", 0, 2, room, Randomness())
+    enough = int(str(raised.value).rpartition(" ")[2].replace(",", ""))
+    assert enough < 2 * 2**30
+    assert blocks._fits(counts, 2, room.with_memory(enough))
+    assert not blocks._fits(counts, 2, room.with_memory(enough * 95 // 100))
+
+
+def test_a_million_values_take_what_they_take() -> None:
+    """Ten million rows of a million values, in a gigabyte: three blocks or so."""
+    counts = np.full(1_000_000, 10)
+    assert needed_bytes(counts, 3) < 700 * 2**20
+    assert needed_bytes(counts, 1) == 0  # one block needs no cuts
+
+
+@pytest.mark.parametrize(
+    ("n_values", "times", "rows"),
+    [(20_000, 3, 6000), (20_000, 3, 600), (2_000, 200, 40_000), (50, 20_000, 5000)],
+)
+def test_planning_takes_no_more_than_it_is_said_to(
+    n_values: int, times: int, rows: int, tmp_path: Path
+) -> None:
+    """Nor much less, or people would be sent to buy memory."""
+    values = np.tile(np.arange(n_values, dtype=np.int32), times)
+    counts = np.bincount(values)
+    parts, room = engine(values, tmp_path, 10_000), Room(rows, 10**9, 10**12, 10**12)
+    tracemalloc.start()
+    plan = plan_blocks(parts, counts, "ill", 0, 2, room, Randomness(bytes(range(16))))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    needed = needed_bytes(counts, len(plan.loads))
+    assert needed / 2 < peak < needed + 2**21  # and what a part takes

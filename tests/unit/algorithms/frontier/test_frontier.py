@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,7 +103,8 @@ def test_neighbours_are_nearer_than_anybody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "found"), [(None, 15), (1, 3), (3, 3), (4, 6), (12, 12), (500, 501), (10_000, 900)]
+    ("size", "found"),
+    [(None, 15), (1, 3), (3, 3), (4, 6), (12, 12), (500, 501), (899, 900), (900, 900)],
 )
 def test_sizes_are_multiples_of_l_and_fit_the_table(size: int | None, found: int) -> None:
     table = people()
@@ -115,6 +120,29 @@ def test_a_size_that_is_none_is_refused(size: object) -> None:
             way(size=size)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="size is for groups of neighbours"):
         sf.Anatomize(near=False, size=5)
+
+
+@pytest.mark.parametrize("way", [sf.Anatomize, sf.Frontier])
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_a_size_above_the_rows_is_refused_with_the_largest(
+    way: type[sf.Anatomize | sf.Frontier], engine: Any, tmp_path: Path
+) -> None:
+    source, n = tmp_path / "in.parquet", 200
+    ages = pa.array(range(n))
+    pq.write_table(
+        pa.table({"age": ages, "town": ["a"] * n, "ill": [i % 5 for i in range(n)]}), source
+    )
+
+    def publish(size: int) -> sf.Manifest:
+        return sf.publish_file(
+            source, SCHEMA, way(size=size), sf.LDiversity(3), tmp_path / "out",
+            engine=engine, force=True,
+        )  # fmt: skip
+
+    said = "size = 201 is more than the table's 200 rows; the largest that works is 200, "
+    with pytest.raises(ParameterError, match=said):
+        publish(201)
+    assert publish(200).groups == 1
 
 
 def test_one_constant_quasi_identifier_is_enough() -> None:

@@ -252,3 +252,16 @@ def test_an_algorithm_without_boxes_of_its_own_is_refused(method: Method, algori
     table = sf.Microdata.from_arrow(own, sf.Schema(identifiers=["id"], quasi=["x"]), id="id")
     with pytest.raises(ParameterError, match="use Mondrian or TopDown"):
         method(algorithm).partition(sf.join(table, own), 2, (), Randomness(1))
+
+
+def test_a_frontier_is_refused_where_its_groups_would_be_told() -> None:
+    """Under sizes alone nobody is passed over, so there is nothing to tell."""
+    random = np.random.default_rng(1)
+    everyone = pa.table({"id": range(300), "age": random.integers(20, 60, 300)})
+    ills = pa.array(random.choice(list("abcd"), 100))
+    schema = sf.Schema(identifiers=["id"], quasi=["age"], sensitive="ill")
+    table = sf.read(everyone.slice(0, 100).append_column("ill", ills), schema, id="id")
+    method, sizes = sf.Refinement(sf.Frontier()), sf.KJoinAnonymity(5)
+    with pytest.raises(ParameterError, match=r"told for more of them .*use Mondrian or TopDown"):
+        sf.publish_join(table, everyone, method, sizes & sf.LDiversity(2))
+    assert sf.publish_join(table, everyone, method, sizes).joined.num_rows >= 100
