@@ -137,11 +137,11 @@ def _shown(setting: Setting) -> dict[str, Show]:
 
 def _attacked(setting: Setting, form: str, show: Show) -> Iterator[Line]:
     trial = Trial.of(setting.people, show)
-    bayes = setting.learnt(trial.shown, NaiveBayes())
+    bayes = setting.learnt(trial.shown.candidates, NaiveBayes())
     yield _line(setting, trial, bayes, f"{form}: deFinetti", DeFinetti())
     yield _line(setting, trial, bayes, f"{form}: outside learner", Outside(bayes))
     if find_spec("sklearn"):
-        boosted = setting.learnt(trial.shown, Boosting())
+        boosted = setting.learnt(trial.shown.candidates, Boosting())
         yield _line(setting, trial, boosted, f"{form}: outside boosting", Outside(boosted))
 
 
@@ -156,7 +156,7 @@ def _asked(setting: Setting, cohort: int) -> Iterator[Line]:
         2 * ASKED * SECONDS_EACH,
         "s",
     )
-    bayes = setting.learnt(trial.shown, NaiveBayes())
+    bayes = setting.learnt(trial.shown.candidates, NaiveBayes())
     known = np.random.default_rng(0).permutation(ASKED) < ASKED // KNOWN
     attacks: dict[str, Attack] = {
         "closure, learner": Outside(bayes),
@@ -199,16 +199,19 @@ def _line(
     known: Flags | None = None,
 ) -> Line:
     start = time.process_time()
-    baseline = Accuracy.of(without_release(trial.shown, knowledge), trial.truth).right
+    baseline = Accuracy.of(
+        without_release(trial.shown.candidates, knowledge), trial.shown.truth
+    ).right
     found = trial.outcome(attack, baseline=baseline, bound=1 / setting.l, known=known)
     return _stated(f"{setting.name}, {name}", found, time.process_time() - start)
 
 
 def _stated(name: str, found: Outcome, spent: float) -> Line:
-    one = found.attacker
+    one, control = found.attacker, found.control
+    assert control is not None
     detail = (
         f"bound {found.bound:.2f}, baseline {found.baseline:.3f}, control "
-        f"{found.control.right:.3f}{'' if found.valid else ' (INVALID)'}; surest 5%: "
+        f"{control.right:.3f}{'' if found.valid else ' (INVALID)'}; surest 5%: "
         f"{one.surest:.3f}, claimed {one.claimed:.0%}; {one.n:,} people, {spent:.1f} s"
     )
     return Line(name, one.right, TIMES * max(found.bound, found.baseline), "", detail)

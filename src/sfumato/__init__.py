@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sfumato.answers.accuracy import accuracy
     from sfumato.asking.compare import compare
     from sfumato.asking.matching import matching
+    from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
         belief,
         individual_breach,
@@ -108,6 +109,7 @@ _HOMES = {
     "answers.accuracy": ("accuracy",),
     "asking.compare": ("compare",),
     "asking.matching": ("matching",),
+    "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
     "audits.inspection": ("assess", "guess_schema", "profile"),
@@ -175,6 +177,7 @@ __all__ = [
     "AnatomizedTables",
     "Answer",
     "Attribute",
+    "Audit",
     "Boxes",
     "BranchMondrian",
     "Compare",
@@ -218,6 +221,7 @@ __all__ = [
     "assess",
     "at_least",
     "at_most",
+    "audit",
     "average_group_size",
     "belief",
     "between",

@@ -230,6 +230,7 @@ WITH_PATHS: dict[str, Callable[[str], object]] = {
         path,
     ),
     "evaluate": lambda path: sf.evaluate(path, table()),
+    "audit": lambda path: sf.audit(path, table()),
     "StatDB.create": lambda path: sf.StatDB.create(path, table(), m=2),
     "StatDB.open": sf.StatDB.open,
     "Ledger.open": Ledger.open,

@@ -104,6 +104,7 @@ HELD: dict[str, Callable[[Path], Any]] = {
     "verification": lambda place: sf.verify(
         generalized().write(place / "release", experiment=True)
     ),
+    "audit": lambda _: sf.audit(generalized(), TABLE, attacks=["reader"], seed=1),
     "evaluation": lambda _: sf.evaluate(generalized(), TABLE, queries=40, seed=1),
     "comparison": lambda _: sf.compare(generalized(), TABLE, ASKED),
     "accuracy": lambda _: sf.accuracy(np.arange(1.0, 900), np.arange(1.0, 900)),

@@ -33,6 +33,7 @@ _COMMANDS = {
     "verify": "Check a release's promise from its files alone.",
     "query": "Ask a release in SQL: estimates and bounds.",
     "breach": "What an attacker may learn about a person.",
+    "audit": "Attack a release; what attackers reach beside the promise.",
     "evaluate": "Measure what a release is still good for; write a report.",
     "statdb": "A database that answers any number of questions with intervals.",
     "demo": "Everything on a bundled table, in seconds.",

@@ -27,7 +27,8 @@ import numpy as np
 from sfumato.audits.attacks.frame import Candidates, Cells
 from sfumato.audits.attacks.kernel import add_up, balance, score_by_tables
 from sfumato.audits.attacks.matching import Guesses, likeliest, pins, solve_small
-from sfumato.audits.attacks.naive_bayes import Axes, Learnt
+from sfumato.audits.attacks.naive_bayes import Axes, Learnt, counted
+from sfumato.audits.attacks.outside import Studied
 from sfumato.core.arrays import Codes, Floats, Ints
 
 _TOLERANCE = 1e-4  # of what slots give
@@ -38,7 +39,8 @@ class DeFinetti:
     """Naive Bayes with this ``weight`` and these ``bins``, for at most so many rounds.
 
     It ends when less than ``tolerance`` of all chances moves in a round. Scaling does not have to
-    be finished in any of them: the next one goes on where it stood.
+    be finished in any of them: the next one goes on where it stood. Other people who are
+    ``studied`` are counted in every round.
     """
 
     weight: float = 5.0
@@ -46,6 +48,7 @@ class DeFinetti:
     rounds: int = 50
     sweeps: int = 2
     tolerance: float = 0.005
+    studied: Studied | None = None
 
     def guess(self, candidates: Candidates, known: Ints | None = None) -> Guesses:
         """The likeliest value of everybody; ``known`` are values of some persons, -1 for others."""
@@ -54,6 +57,8 @@ class DeFinetti:
         fixed, scale = pins(candidates, known), np.log(candidates.values.counts)
         scores, mass = fixed, study.handed_out(fixed, scale, self.sweeps)
         prior = study.sums(mass, axes.n_rows)
+        if self.studied is not None:
+            prior += counted(axes, *self.studied, candidates.n_values)
         for _ in range(self.rounds):
             learnt = Learnt.of_sums(axes, prior + study.sums(mass, axes.n_rows), self.weight)
             scores = study.scores(learnt) + fixed

@@ -75,14 +75,14 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An attack on a release, and on its control.
+    """An attack on a release, and on its control, if there is one.
 
     ``bound`` is the promised chance. ``chance`` is what the control has to come out at: the bound,
     or, where some people's values are known, what follows from these alone.
     """
 
     attacker: Accuracy
-    control: Accuracy
+    control: Accuracy | None
     baseline: float
     bound: float
     chance: float
@@ -90,6 +90,8 @@ class Outcome:
     @property
     def valid(self) -> bool:
         """Whether the control does no better than chance, up to noise: else nothing is proved."""
+        if self.control is None:
+            return True
         return self.control.right <= self.chance + _DEVIATIONS * self.control.noise
 
     @property
@@ -99,35 +101,66 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trial:
-    """People as they are shown to attackers, and the same people with shuffled values."""
+class Scene:
+    """What the public can tell of people, and apart from it their true values."""
 
-    shown: Candidates
+    candidates: Candidates
     truth: Codes
-    mixed: Candidates
-    mixed_truth: Codes
+
+    @classmethod
+    def of(cls, candidates: Candidates, people: Microdata) -> Scene:
+        """The truth in the codes of the candidates."""
+        return cls(candidates, true_values(candidates, people))
+
+    def attacked(
+        self, attack: Attack, known: Flags | None = None, judged: Flags | None = None
+    ) -> Accuracy:
+        """How well an attack does; the values of ``known`` people are told, and not counted."""
+        told, among = None, judged
+        if known is not None:
+            told = np.where(known, self.truth, -1)
+            among = ~known if judged is None else judged & ~known
+        guesses = attack.guess(self.candidates, told)
+        return Accuracy.of(guesses, self.truth, among, subjects=self.candidates.subjects)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """People as they are shown to attackers, and if there is a control, the same of its people.
+
+    ``judged`` are the people whose guesses count, None for all of them.
+    """
+
+    shown: Scene
+    mixed: Scene | None
+    judged: Flags | None = None
 
     @classmethod
     def of(cls, people: Microdata, show: Callable[[Microdata], Candidates], seed: int = 0) -> Trial:
         """``show`` publishes a table and says what can be told from it."""
         mixed = shuffled(people, seed)
-        shown, control = show(people), show(mixed)
-        return cls(shown, true_values(shown, people), control, true_values(control, mixed))
+        return cls(Scene.of(show(people), people), Scene.of(show(mixed), mixed))
 
     def outcome(
-        self, attack: Attack, *, baseline: float, bound: float, known: Flags | None = None
+        self,
+        attack: Attack,
+        *,
+        baseline: float,
+        bound: float,
+        known: Flags | None = None,
+        on_control: Attack | None = None,
     ) -> Outcome:
-        """Attack both; the values of ``known`` people are told, and not counted."""
-        chance = bound
-        if known is not None:
-            chance = _attacked(Outside(), self.mixed, self.mixed_truth, known).right
-        return Outcome(
-            _attacked(attack, self.shown, self.truth, known),
-            _attacked(attack, self.mixed, self.mixed_truth, known),
-            baseline,
-            bound,
-            chance,
-        )
+        """Attack both; the values of ``known`` people are told, and not counted.
+
+        An attack that knows more than the release goes ``on_control`` with the like of it.
+        """
+        chance, control = bound, None
+        if self.mixed is not None:
+            control = self.mixed.attacked(on_control or attack, known, self.judged)
+            if known is not None:
+                chance = self.mixed.attacked(Outside(), known, self.judged).right
+        attacker = self.shown.attacked(attack, known, self.judged)
+        return Outcome(attacker, control, baseline, bound, chance)
 
 
 def shuffled(people: Microdata, seed: int) -> Microdata:
@@ -143,15 +176,6 @@ def true_values(candidates: Candidates, people: Microdata) -> Codes:
     assert published is not None
     name = published.name
     return translated(people.attributes[name], published)[people.codes[name]]
-
-
-def _attacked(
-    attack: Attack, candidates: Candidates, truth: Codes, known: Flags | None
-) -> Accuracy:
-    if known is None:
-        return Accuracy.of(attack.guess(candidates), truth, subjects=candidates.subjects)
-    told = attack.guess(candidates, np.where(known, truth, -1))
-    return Accuracy.of(told, truth, ~known, subjects=candidates.subjects)
 
 
 def _deviation(right: Flags, subjects: Codes | None) -> float:

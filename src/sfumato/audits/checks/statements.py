@@ -12,16 +12,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sfumato.algorithms.anatomize import Anatomize
-from sfumato.algorithms.anatomize.blocks import BLOCKS
-from sfumato.algorithms.base import OWN, Partitioner, describe
+from sfumato.algorithms.base import OWN, describe
 from sfumato.algorithms.frontier import Frontier
-from sfumato.algorithms.intervals import SingleDimensional
 from sfumato.algorithms.mondrian import Mondrian
-from sfumato.algorithms.mondrian.branches import BranchMondrian
 from sfumato.algorithms.recoding.full_domain import FullDomain
 from sfumato.algorithms.recoding.local import LocalRecoding
 from sfumato.algorithms.recoding.subtree import Sibling, Subtree
 from sfumato.algorithms.topdown import TopDown
+from sfumato.audits.stated_algorithms import ALGORITHMS, BESIDE, made
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Role
 from sfumato.errors import SfumatoError
@@ -29,14 +27,6 @@ from sfumato.forms.form import Form
 from sfumato.forms.manifest import MANY, Manifest, PublishedColumn, column_types
 from sfumato.forms.registry import Release, form_of
 
-_ALGORITHMS: Mapping[str, type[Any]] = {
-    algorithm.name: algorithm
-    for algorithm in (
-        Mondrian, TopDown, LocalRecoding, BranchMondrian, FullDomain, Subtree, Sibling,
-        SingleDimensional, Anatomize, Frontier,
-    )
-}  # fmt: skip
-_MAY_BE_NONE = ("time_limit", "node_limit", "size")
 # releases of earlier versions do not state these options of these algorithms
 _LIMITED = (LocalRecoding, FullDomain, Subtree, Sibling)
 _REFINED = (Mondrian, TopDown, Frontier)
@@ -45,10 +35,6 @@ _SINCE = (
     | {each.name: ("refine", "time_limit") for each in _REFINED}
     | {Anatomize.name: ("near", "size")}
 )
-# what is counted beside the options of an algorithm, and the least that is worth a word
-_BESIDE = {
-    Mondrian.name: {"workload": 1}, TopDown.name: {"regions": 2}, Anatomize.name: {BLOCKS: 2},
-}  # fmt: skip
 _ROLES = (Role.QUASI, Role.SENSITIVE, Role.INSENSITIVE)
 _BOXES = ("range", "set", "label", "cell", "text")
 
@@ -99,7 +85,7 @@ def _other_promises(manifest: Manifest, form: Form) -> Iterator[str]:
         withins = []
     quasi = [column.name for column in manifest.of_role(Role.QUASI)]
     stated = manifest.algorithm.get("qids", [])
-    if manifest.algorithm.get("name") in _ALGORITHMS and list(stated) != withins:
+    if manifest.algorithm.get("name") in ALGORITHMS and list(stated) != withins:
         yield "promises are made within other columns than the algorithm's"
     lists = [one for one in withins if isinstance(one, list)]
     named = [name for one in lists for name in one]
@@ -181,13 +167,13 @@ def _other_options(stated: Mapping[str, Any]) -> Iterator[str]:
     name = options.pop("name", None)
     if stated == OWN:
         return
-    if not isinstance(name, str) or name not in _ALGORITHMS:
+    if not isinstance(name, str) or name not in ALGORITHMS:
         yield "the algorithm is none that ships, and not called own"
         return
-    known = _BESIDE.get(name, {})
+    known = BESIDE.get(name, {})
     beside = {key: options.pop(key) for key in known if key in options}
     try:
-        again = describe(_made(_ALGORITHMS[name], options)) | beside
+        again = describe(made(ALGORITHMS[name], options)) | beside
     except (SfumatoError, TypeError, ValueError) as error:
         yield f"the algorithm {name} cannot be what it is said to be: {error}"
         return
@@ -197,23 +183,3 @@ def _other_options(stated: Mapping[str, Any]) -> Iterator[str]:
     counted = all(type(n) is int and known[key] <= n <= MANY for key, n in beside.items())
     if not counted or json.dumps(again) != json.dumps(stated):
         yield f"the algorithm {name} is described otherwise than it describes itself"
-
-
-def _made(kind: type[Any], options: Mapping[str, Any]) -> Partitioner:
-    """The algorithm with these options, each of the type that it has by default."""
-    default = kind()
-    for name, value in options.items():
-        usual = getattr(default, name, None)
-        known = (int, float) if isinstance(usual, float) or usual is None else (type(usual),)
-        if isinstance(usual, tuple):
-            known = (list,)  # QIDs, which are compared with the promises
-        if value is not None and (type(value) not in known or _is_long(value)):
-            raise ValueError(f"{name} is {str(value)[:20]!r}")
-        if value is None and usual is not None and name not in _MAY_BE_NONE:
-            raise ValueError(f"{name} is nothing")
-    made: Partitioner = kind(**options)
-    return made
-
-
-def _is_long(value: Any) -> bool:
-    return isinstance(value, int | float) and abs(value) > MANY

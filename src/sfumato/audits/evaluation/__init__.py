@@ -24,18 +24,18 @@ from sfumato.audits.evaluation.default_workload import Workload, default_workloa
 from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
 from sfumato.audits.evaluation.limits import limits_of
 from sfumato.audits.evaluation.query_errors import QueryErrors, askable, compare_slowly
-from sfumato.audits.evidence import evidence_on
 from sfumato.audits.join_risk import join_risk
 from sfumato.audits.report.page import render
 from sfumato.audits.report.writing import write_page
+from sfumato.audits.same_table import require_same
 from sfumato.audits.verify import Verification, verify
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
-from sfumato.core.schema import Role, Schema
+from sfumato.core.schema import Schema
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.parts import TableParts
-from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.forms.joined.answers import UNKNOWN
 from sfumato.forms.load import load, require_loadable
 from sfumato.forms.manifest import Manifest
@@ -136,7 +136,7 @@ def evaluate(
     tell("verifying", 0.0)
     truth = table if isinstance(table, TableParts) else TableParts.of(table)
     name, published, verification = _verified(release, memory_or_half(memory_limit))
-    _require_same(published, truth, whole=verification.checks[0].kept)
+    require_same(published, truth, whole=verification.checks[0].kept)
     refused = _refused(published, verification, truth.schema)
     subjects, compared = blurred(published, refused), list[Distribution]()
     for place, subject in enumerate(subjects):
@@ -185,33 +185,6 @@ def _refused(release: Release, verification: Verification, schema: Schema) -> di
     if stated.kept:
         return unaskable(release)
     return {column.name: f"damaged tables: {stated.detail}" for column in release.manifest.columns}
-
-
-def _require_same(release: Release, table: TableParts, *, whole: bool) -> None:
-    """Raise unless the table can be the one that was published."""
-    manifest, form = release.manifest, form_of(release)
-    rows, counted = manifest.rows + manifest.suppressed, form.counted(release)
-    if form.external:
-        # the SI counts rows of the microdata, other lines are external people's
-        rows = evidence_on(release, form.sizes_on).rows if counted and whole else table.n_rows
-    if rows != table.n_rows:
-        raise DataError(
-            f"the release was made of {rows:,} rows and the table has {table.n_rows:,}; "
-            "give the table that was published"
-        )
-    published = table.schema.sensitive if counted else ()
-    for role, names in ((Role.QUASI, table.schema.quasi), (Role.SENSITIVE, published)):
-        stated = {column.name for column in manifest.of_role(role)}
-        if odd := sorted(stated.symmetric_difference(names)):
-            raise SchemaError(
-                f"column {odd[0]!r} is {role} {_where(odd[0], stated)}; "
-                "give the schema that the release was made with",
-                column=odd[0],
-            )
-
-
-def _where(name: str, stated: set[str]) -> str:
-    return "in the release and not in the schema" if name in stated else "in the schema only"
 
 
 def _workload(

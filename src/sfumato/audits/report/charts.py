@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from sfumato.audits.evaluation.distributions import Distribution
 from sfumato.audits.evaluation.query_errors import Band
 from sfumato.audits.report import svg
+from sfumato.audits.report.svg import Scale
 from sfumato.audits.report.text import number, percent, plural
 from sfumato.audits.scales import decades, short, ticks
-
-Scale = Callable[[float], float]
 
 _RIGHT = svg.WIDTH - 22
 _ROW, _BAR = 22, 7

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from sfumato.audits.report import answers, cost, distributions, promise
+from sfumato.audits.report.document import document
 from sfumato.audits.report.text import part, percent, safe
-from sfumato.audits.report.writing import MARK
 
 if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation
-
-# nothing may be fetched, whatever a value from the data looks like
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 
 
 def render(seen: Evaluation) -> str:
@@ -26,20 +22,7 @@ def render(seen: Evaluation) -> str:
         answers.section(seen),
         _next_steps(seen),
     )
-    title = f"Evaluation of {safe(seen.name)}"
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="robots" content="noindex">\n{MARK}\n'
-        f"<title>{title}</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
-        + "\n".join(sections)
-        + f"\n<footer>Made by {safe(seen.manifest.made_by)} evaluate.</footer>\n</body>\n</html>\n"
-    )
-
-
-def _style() -> str:
-    return files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+    return document("evaluate", f"Evaluation of {safe(seen.name)}", sections)
 
 
 def _header(seen: Evaluation) -> str:

@@ -6,10 +6,12 @@ the two things compared, ``axis``, ``grid`` and ``range`` for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from sfumato.audits.report.text import cut, safe
 
+Scale: TypeAlias = Callable[[float], float]
 WIDTH = 360
 LETTER = 6.4  # how wide a letter is, on average
 

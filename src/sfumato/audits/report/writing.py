@@ -12,8 +12,14 @@ from sfumato.errors import OutputExists, ReleaseError
 from sfumato.forms.manifest import FILE
 from sfumato.io.paths import usable
 
-MARK = '<meta name="generator" content="sfumato evaluate">'
+_MARK = '<meta name="generator" content="sfumato '
+MADE_BY = '"made_by": "sfumato '  # in a report for machines
 _HEAD = 2000  # the mark stands within so many letters
+
+
+def mark_of(command: str) -> str:
+    """What tells a report from other pages."""
+    return f'{_MARK}{command}">'
 
 
 def write_page(page: str, path: str | Path, *, force: bool = False) -> Path:
@@ -62,4 +68,5 @@ def _is_report(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
-        return MARK in file.read(_HEAD)
+        head = file.read(_HEAD)
+    return _MARK in head or MADE_BY in head

@@ -49,6 +49,7 @@ def test_the_outside_learner_finds_more_with_the_release_than_without() -> None:
     assert found.attacker.right > found.baseline + 0.1
     assert found.attacker.surest > found.attacker.right + 0.05
     assert found.valid
+    assert found.control is not None
     assert abs(found.control.right - 1 / 4) < 4 * found.control.noise
     assert found.gain == found.attacker.right / found.baseline > 1.1
 
@@ -57,6 +58,7 @@ def test_definetti_learns_from_the_release_alone() -> None:
     found = outcome(DeFinetti())
     assert found.attacker.right > 0.6
     assert found.valid
+    assert found.control is not None
     assert abs(found.control.right - 1 / 4) < 4 * found.control.noise
 
 
@@ -96,10 +98,12 @@ def test_guesses_are_repeatable_and_do_not_depend_on_the_order_of_rows(attack: A
 def test_known_people_help_with_the_others(attack: Attack) -> None:
     trial = Trial.of(PEOPLE, anatomized)
     known = np.arange(PEOPLE.n_rows) % 3 == 0
-    told = attack.guess(trial.shown, np.where(known, trial.truth, -1))
-    assert (told.values == trial.truth)[known].all()
+    told = attack.guess(trial.shown.candidates, np.where(known, trial.shown.truth, -1))
+    assert (told.values == trial.shown.truth)[known].all()
     before = trial.outcome(attack, baseline=1 / 8, bound=1 / 4)
     after = trial.outcome(attack, baseline=1 / 8, bound=1 / 4, known=known)
+    assert before.control is not None
+    assert after.control is not None
     assert after.attacker.n == after.control.n == 4_000
     assert after.attacker.right > before.attacker.right + 0.03
     assert after.control.right > before.control.right + 0.03

@@ -74,6 +74,7 @@ def test_the_control_keeps_the_promise(form: str) -> None:
     trial = Trial.of(PEOPLE, lambda people: candidates_of(published(people, form), people))
     found = trial.outcome(DeFinetti(), baseline=1 / 8, bound=1 / 3)
     assert found.valid
+    assert found.control is not None
     assert found.attacker.right > found.control.right + 0.1
 
 

@@ -1,0 +1,60 @@
+"""Composition: two releases of the same people, each harmless, laid one on the other.
+
+Ganta, Kasiviswanathan, Smith: "Composition attacks and auxiliary information in data privacy", KDD
+2008. What one release leaves possible of a person is knowledge with which to read the other. Of l
+values in a random group here and l in another one there, few are in both, often one.
+
+As a control, the other release is one of people whose values were dealt out anew: it tells nothing,
+and the promise has to hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.matching import pins, posterior
+from sfumato.core.arrays import Codes, Floats
+
+_LEAST = 1e-9  # chances are found by scaling, and nothing is excluded for good
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Composed:
+    """What another release says of every vector of quasi-identifiers."""
+
+    keys: NDArray[np.void]
+    logarithms: Floats
+
+    @classmethod
+    def of(cls, other: Candidates) -> Composed:
+        """All ways to hand out the values there are taken for alike."""
+        mass = posterior(other, pins(other, None))
+        cells, owners = other.cells(), np.empty(other.n_claims, np.int64)
+        owners[other.claims.items] = other.claims.owners
+        of_cell = np.repeat(owners, np.diff(cells.starts))
+        keys = of_cell * other.n_values + other.values.values[cells.slots]
+        n_subjects = len(other.claims.starts) - 1
+        sums = np.bincount(keys, mass, n_subjects * other.n_values)
+        sums = sums.reshape(n_subjects, other.n_values)
+        shares = sums / np.maximum(sums.sum(axis=1, keepdims=True), _LEAST)
+        # people with the same vector are one subject in a release
+        subject = np.empty(len(other.points), np.int64)
+        subject[other.person_points] = other.subjects
+        found = _keys(other.points)
+        order = np.argsort(found)
+        return cls(found[order], np.log(np.maximum(shares[subject[order]], _LEAST)))
+
+    def log_chances(self, points: Codes) -> Floats:
+        """The logarithm of the chance of every value, up to a constant, for every point."""
+        chances: Floats = self.logarithms[np.searchsorted(self.keys, _keys(points))]
+        return chances
+
+
+def _keys(points: Codes) -> NDArray[np.void]:
+    """Lines of codes as something that can be sorted and found."""
+    lines = np.ascontiguousarray(points)
+    return lines.view(np.dtype((np.void, lines.itemsize * lines.shape[1]))).ravel()

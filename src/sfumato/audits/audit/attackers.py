@@ -1,0 +1,74 @@
+"""The attackers of an audit: who they are, and what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+
+from sfumato.audits.attacks.boosting import Boosting
+from sfumato.audits.attacks.definetti import DeFinetti
+from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.matching import Knowledge
+from sfumato.audits.attacks.naive_bayes import NaiveBayes
+from sfumato.audits.attacks.outside import Outside
+from sfumato.audits.attacks.results import Attack
+from sfumato.audits.audit.study import Study
+from sfumato.core.arrays import Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attacker:
+    """One of them: ``make`` is called when it is its turn. ``known`` people's values are told.
+
+    What an attacker has besides the release may have to be another thing ``on_control``.
+    """
+
+    name: str
+    who: str
+    make: Callable[[], Attack]
+    known: Flags | None = None
+    on_control: Callable[[], Attack] | None = None
+
+
+def attackers(
+    shown: Candidates, study: Study, bayes: Knowledge, share_known: float, seed: int
+) -> Iterator[Attacker]:
+    """All that need nothing but a release, what is studied, and perhaps some people's values."""
+    yield Attacker("reader", "takes all ways to hand out a group's values for alike", Outside)
+    yield Attacker("deFinetti", "learns from the release alone what goes with what", DeFinetti)
+    yield Attacker("learner", f"has studied {study.words}", lambda: Outside(bayes))
+    yield Attacker(
+        "studied deFinetti",
+        f"has studied {study.words}, and goes on with the release",
+        lambda: DeFinetti(studied=study.known),
+    )
+    if find_spec("sklearn"):
+        yield Attacker(
+            "boosting",
+            f"has studied {study.words} with gradient boosting",
+            lambda: Outside(boosted(shown, study)),
+        )
+    if share_known:
+        random = np.random.default_rng([seed, 1])
+        known = random.random(len(shown.subjects)) < share_known
+        told = f"knows the values of {100 * share_known:.3g}% of all people"
+        yield Attacker("corruption", told, Outside, known)
+        yield Attacker(
+            "corruption, learner",
+            f"{told}, and has studied {study.words}",
+            lambda: Outside(bayes),
+            known,
+        )
+
+
+def learnt(shown: Candidates, study: Study) -> Knowledge:
+    """What naive Bayes makes of what is studied."""
+    return NaiveBayes().learn(shown.quasi, *study.known, shown.n_values)
+
+
+def boosted(shown: Candidates, study: Study) -> Knowledge:
+    """What gradient boosting makes of it."""
+    return Boosting().learn(shown.quasi, *study.known, shown.n_values)

@@ -1,0 +1,173 @@
+"""What attackers found, each beside the promise, a baseline and a control."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from sfumato.audits.attacks.results import Accuracy, Outcome
+from sfumato.audits.audit.page import render
+from sfumato.audits.report.writing import write_page
+
+Verdict: TypeAlias = Literal["held", "known anyway", "beaten", "invalid"]
+NOTEWORTHY = 1.2  # times what is promised, or known without the release; less is noise and luck
+FAILING = 1.5
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding:
+    """One attack: its name, who attacks, and what came of it in so many seconds."""
+
+    name: str
+    who: str
+    outcome: Outcome
+    seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """In a word."""
+        found = self.outcome
+        if not found.valid:
+            return "invalid"
+        if found.gain > NOTEWORTHY:
+            return "beaten"
+        return "held" if found.attacker.right <= NOTEWORTHY * found.bound else "known anyway"
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        found = self.outcome
+        right = in_hundred(found.attacker.right)
+        if self.verdict == "invalid":
+            assert found.control is not None
+            return (
+                f"proves nothing: in a shuffled table {in_hundred(found.control.right)} are "
+                f"guessed right, where {in_hundred(found.chance)} can be"
+            )
+        if self.verdict == "beaten":
+            most = max(found.bound, found.baseline)
+            what = "promised" if found.bound >= found.baseline else "guessed without the release"
+            return f"guesses {right} right, {found.gain:.1f} times the {in_hundred(most)} {what}"
+        if self.verdict == "known anyway":
+            return (
+                f"guesses {right} right; {in_hundred(found.baseline)} are without the release, "
+                f"{in_hundred(found.bound)} promised"
+            )
+        return f"guesses {right} right; {in_hundred(found.bound)} are promised"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        found = self.outcome
+        return {
+            "attack": self.name,
+            "who": self.who,
+            "attacker": _stated(found.attacker),
+            "bound": found.bound,
+            "baseline": found.baseline,
+            "control": None if found.control is None else _stated(found.control),
+            "chance_of_control": found.chance,
+            "gain": found.gain,
+            "verdict": self.verdict,
+            "seconds": round(self.seconds, 2),
+        }
+
+    def __repr__(self) -> str:
+        """In one line."""
+        return f"Finding({self.name!r}, {self.verdict}: {self.sentence})"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """All findings about one sensitive column.
+
+    ``bound`` is the promised chance of a right guess; if nothing of that kind is promised it is the
+    chance of a reader who takes all ways to hand out the values of a group for equally likely, and
+    ``promised`` is False. ``not_run`` says of attacks why they were not made.
+    """
+
+    name: str
+    sensitive: str
+    people: int
+    bound: float
+    promised: bool
+    baseline: float
+    studied: str
+    findings: tuple[Finding, ...]
+    not_run: dict[str, str]
+    seed: int
+
+    @property
+    def worst(self) -> Finding | None:
+        """The attack that gains most, of those that prove something."""
+        valid = [one for one in self.findings if one.outcome.valid]
+        return max(valid, key=lambda one: one.outcome.gain, default=None)
+
+    @property
+    def valid(self) -> bool:
+        """Whether every control came out as it must."""
+        return all(one.outcome.valid for one in self.findings)
+
+    def fails(self, above: float = FAILING) -> bool:
+        """Whether an attacker gains more than so many times what is promised or known anyway."""
+        return any(one.outcome.gain > above for one in self.findings if one.outcome.valid)
+
+    @property
+    def summary(self) -> str:
+        """One honest line."""
+        if (worst := self.worst) is None:
+            return "nothing is proved: no attack was made whose control came out as it must"
+        what = "the promise says" if self.promised else "somebody who only reads it guesses"
+        return (
+            f"the best attacker guesses {in_hundred(worst.outcome.attacker.right)} right "
+            f"({worst.name}); {what} {in_hundred(self.bound)}, without the release a learner "
+            f"guesses {in_hundred(self.baseline)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "made_by": "sfumato audit",
+            "release": self.name,
+            "sensitive": self.sensitive,
+            "people": self.people,
+            "bound": self.bound,
+            "promised": self.promised,
+            "baseline": self.baseline,
+            "studied": self.studied,
+            "valid": self.valid,
+            "summary": self.summary,
+            "findings": [one.to_dict() for one in self.findings],
+            "not_run": self.not_run,
+            "seed": self.seed,
+        }
+
+    def write_html(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the report: one file that opens anywhere, without a network."""
+        return write_page(render(self), path, force=force)
+
+    def write_json(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write all figures."""
+        return write_page(json.dumps(self.to_dict(), indent=2) + "\n", path, force=force)
+
+    def __repr__(self) -> str:
+        """A summary in one line; ``to_dict`` and ``write_html`` have the rest."""
+        return f"Audit({self.name!r}, {len(self.findings)} attacks: {self.summary})"
+
+
+def in_hundred(share: float) -> str:
+    """A share of people as one says it."""
+    hundred = 100 * share
+    said = f"{hundred:.0f}" if hundred >= 9.95 or hundred == 0 else f"{hundred:.1f}"
+    return f"{said} of 100"
+
+
+def _stated(one: Accuracy) -> dict[str, Any]:
+    return {
+        "people": one.n,
+        "right": one.right,
+        "surest": one.surest,
+        "claimed": one.claimed,
+        "noise": one.noise,
+    }

@@ -1,0 +1,139 @@
+"""The report of an audit: every attack as a bar beside the promise and the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sfumato.audits.report import svg
+from sfumato.audits.report.document import document
+from sfumato.audits.report.text import figure, part, percent, plural, safe, table
+from sfumato.audits.scales import ticks
+
+if TYPE_CHECKING:
+    from sfumato.audits.audit.findings import Audit, Finding
+
+_ROW, _BAR, _LEFT, _RIGHT = 24, 12, 132.0, svg.WIDTH - 22
+_CLASSES = {"held": "kept", "known anyway": "kept", "beaten": "broken", "invalid": "broken"}
+
+
+def render(seen: Audit) -> str:
+    """The report as one HTML page."""
+    sections = (_header(seen), _attacks(seen), _people(seen), _not_run(seen))
+    return document("audit", f"Audit of {safe(seen.name)}", filter(None, sections))
+
+
+def _header(seen: Audit) -> str:
+    worst = seen.worst
+    cards = [
+        ("people", f"{seen.people:,}"),
+        ("promised" if seen.promised else "for a plain reader", percent(seen.bound)),
+        ("without the release", percent(seen.baseline)),
+        ("best attacker", "–" if worst is None else percent(worst.outcome.attacker.right)),
+    ]
+    listed = "".join(f"<li><b>{value}</b><span>{name}</span></li>" for name, value in cards)
+    alarm = "" if seen.valid else _INVALID
+    return (
+        f"<header><h1>How often {safe(seen.sensitive)} is guessed from {safe(seen.name)}</h1>\n"
+        f'<ul class="cards">{listed}</ul>\n<p>{safe(seen.summary, 400).capitalize()}.</p>{alarm}\n'
+        '<p class="note"><b>For the owner of the data only.</b> This report was made with the true '
+        "table, and says which attack works. Do not publish it beside the release.</p></header>"
+    )
+
+
+_INVALID = (
+    '<p class="alarm">A control came out above what is possible. That attack sees something it '
+    "must not see, and its figures prove nothing.</p>"
+)
+
+
+def _attacks(seen: Audit) -> str:
+    lead = (
+        "Share of people whose value an attacker guesses right. The dashed line is what is "
+        f"{'promised' if seen.promised else 'read off by anybody'}, the thin one what a learner "
+        "guesses who has never seen the release."
+    )
+    drawn = figure(_bars(seen), "Guessed right", numbers=_numbers(seen))
+    lines = (
+        (
+            f'<span class="{_CLASSES[one.verdict]}">{one.verdict}</span>',
+            f"<b>{safe(one.name)}</b>",
+            safe(one.who, 200),
+            safe(one.sentence, 200),
+        )
+        for one in seen.findings
+    )
+    return part("The attacks", lead, drawn + table(("", "attack", "who", "found"), lines, left=4))
+
+
+def _bars(seen: Audit) -> str:
+    shares = [one.outcome.attacker.right for one in seen.findings]
+    high = max([*shares, seen.bound, seen.baseline, 0.01]) * 1.1
+    bottom = _ROW * len(seen.findings) + 6.0
+
+    def x(share: float) -> float:
+        return _LEFT + (_RIGHT - _LEFT) * share / high
+
+    parts = list[str]()
+    for mark in ticks(100 * high, 4):
+        at = x(mark / 100)
+        parts.append(svg.line(at, 0, at, bottom, "grid"))
+        parts.append(svg.text(at, bottom + 16, f"{mark:g}%", anchor="middle"))
+    parts += _rows(seen, x)
+    parts.append(svg.line(x(seen.baseline), 0, x(seen.baseline), bottom, "range"))
+    parts.append(svg.curve([(x(seen.bound), 0), (x(seen.bound), bottom)], "range"))
+    parts.append(svg.line(_LEFT, 0, _LEFT, bottom, "axis"))
+    return svg.drawing(bottom + 22, "How many in a hundred each attacker guesses right", parts)
+
+
+def _rows(seen: Audit, x: svg.Scale) -> Iterator[str]:
+    for place, one in enumerate(seen.findings):
+        top, right = place * _ROW + 6, one.outcome.attacker.right
+        yield svg.text(_LEFT - 6, top + 10, one.name, anchor="end", room=_LEFT - 8)
+        shown = svg.bar(_LEFT, top, x(right) - _LEFT, _BAR, "published")
+        yield svg.hinted(f"{one.name}: {one.sentence}", [shown])
+
+
+def _numbers(seen: Audit) -> str:
+    head = ("attack", "right", "surest 5%", "claimed", "control", "people", "seconds")
+    return table(head, map(_numbers_of, seen.findings))
+
+
+def _numbers_of(one: Finding) -> tuple[str, ...]:
+    found = one.outcome
+    return (
+        safe(one.name),
+        percent(found.attacker.right),
+        percent(found.attacker.surest),
+        percent(found.attacker.claimed),
+        "–" if found.control is None else percent(found.control.right),
+        f"{found.attacker.n:,}",
+        f"{one.seconds:.1f}",
+    )
+
+
+def _people(seen: Audit) -> str:
+    lead = "What the figures mean, and what they do not."
+    items = [
+        f"Learners studied {safe(seen.studied)}. Whoever knows more of the population guesses "
+        "better, with and without the release.",
+        "The surest 5% are the people an attacker is surest of; an average hides them.",
+        "Claimed are people of whom the attacker holds one value likelier than all others "
+        "together.",
+        "The control is the same attack on the same table, shuffled: it has to stay at or below "
+        "what is promised.",
+    ]
+    if any(one.outcome.control is None for one in seen.findings):
+        items.append("This release cannot be made again from what it states: there is no control.")
+    body = "".join(f"<li>{one}</li>" for one in items)
+    return part("How to read it", lead, f"<ul>{body}</ul><p class='soft'>Seed {seen.seed}.</p>")
+
+
+def _not_run(seen: Audit) -> str:
+    if not seen.not_run:
+        return ""
+    lines = "".join(
+        f"<li><b>{safe(name)}</b>: {safe(why, 300)}</li>" for name, why in seen.not_run.items()
+    )
+    amount = plural(len(seen.not_run), "attack")
+    return part("Not run", f"{amount} could have been made, and was not.", f"<ul>{lines}</ul>")

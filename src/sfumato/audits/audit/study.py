@@ -1,0 +1,112 @@
+"""Whom a learner has studied before it attacks, and whom it is judged by.
+
+Other people of the same population are best. Without them the learner is given half of the true
+table and guesses the other half: somebody who knows as much about the population as its owner.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.outside import Studied, studied
+from sfumato.core.arrays import Codes, Flags, Ints
+from sfumato.core.microdata import Microdata
+from sfumato.errors import DataError, SfumatoWarning
+
+_SAME = 0.9  # of those who are alone with their quasi-identifiers in both tables
+_ENOUGH = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """What is studied; ``judged`` are the people whose guesses count, None for all of them."""
+
+    known: Studied
+    judged: Flags | None
+    words: str
+
+    @classmethod
+    def of_others(cls, shown: Candidates, truth: Codes, others: Microdata) -> Study:
+        """Other people; those who seem to be in the true table, too, are left out."""
+        assert shown.values.attribute is not None
+        found = studied(shown, others, shown.values.attribute.name)
+        people = Studied(shown.points[shown.person_points], truth)
+        alike = shared(found, people, shown)
+        if alike.any():
+            warnings.warn(
+                f"{int(alike.sum()):,} of {len(alike):,} others seem to be people of the true "
+                "table, so they are left out: whoever knows them has no need to guess",
+                SfumatoWarning,
+                stacklevel=4,
+            )
+            found = Studied(found.points[~alike], found.values[~alike])
+        if not len(found.values):
+            raise DataError(
+                "nobody is left to study: the others share no values with the published table, or "
+                "are all in it"
+            )
+        return cls(found, None, f"{len(found.values):,} other people")
+
+    @classmethod
+    def of_half(cls, shown: Candidates, truth: Codes, seed: int) -> Study:
+        """Half of the table itself."""
+        judged = np.random.default_rng(seed).permutation(len(truth)) < -(-len(truth) // 2)
+        others = ~judged & (truth >= 0)  # values of people who are left out may occur nowhere
+        points = shown.points[shown.person_points[others]]
+        return cls(Studied(points, truth[others]), judged, "half of the table")
+
+
+def shared(others: Studied, people: Studied, shown: Candidates) -> Flags:
+    """Which of the others are people of the table, if any seem to be.
+
+    In a low number of dimensions strangers look alike. So tables are taken to share people only if
+    those who are alone with their quasi-identifiers in both have the same value nearly always; and
+    then everybody is shared who has a twin, values included, as often as there are twins.
+    """
+    sizes = [one.size for one in shown.quasi]
+    here, there = _numbered(people.points, others.points, sizes)
+    alone = _alone(here), _alone(there)
+    value_of = dict(zip(here[alone[0]].tolist(), people.values[alone[0]].tolist(), strict=True))
+    met = [
+        value_of[key] == value
+        for key, value in zip(
+            there[alone[1]].tolist(), others.values[alone[1]].tolist(), strict=True
+        )
+        if key in value_of
+    ]
+    if len(met) < _ENOUGH or np.mean(met) < _SAME:
+        return np.zeros(len(there), np.bool_)
+    width = shown.n_values + 1
+    return _twins(there * width + others.values, here * width + people.values)
+
+
+def _numbered(first: Codes, second: Codes, sizes: list[int]) -> tuple[Ints, Ints]:
+    """Equal lines of both have equal numbers."""
+    both = np.concatenate([first, second])
+    numbers = np.zeros(len(both), np.int64)
+    for column, size in zip(both.T, sizes, strict=True):
+        _, numbers = np.unique(numbers * (size + 1) + column, return_inverse=True)
+    return numbers[: len(first)], numbers[len(first) :]
+
+
+def _alone(numbers: Ints) -> Flags:
+    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    alone: Flags = counts[places] == 1
+    return alone
+
+
+def _twins(numbers: Ints, others: Ints) -> Flags:
+    """Which have a twin among the others, one each."""
+    order = np.argsort(numbers, kind="stable")
+    values, starts, counts = np.unique(numbers[order], return_index=True, return_counts=True)
+    theirs, amounts = np.unique(others, return_counts=True)
+    place = np.minimum(np.searchsorted(theirs, values), len(theirs) - 1)
+    most = np.where(theirs[place] == values, amounts[place], 0)
+    rank = np.arange(len(numbers)) - np.repeat(starts, counts)
+    found = np.zeros(len(numbers), np.bool_)
+    found[order] = rank < np.repeat(most, counts)
+    return found

@@ -1,0 +1,165 @@
+"""sfumato audit: attack a release, and show what attackers reach beside the promise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from sfumato.audits.audit import FAILING, KNOWN, TIME_LIMIT, Audit
+from sfumato.audits.audit import audit as audit_release
+from sfumato.audits.report.text import percent
+from sfumato.audits.report.writing import require_place
+from sfumato.cli import show
+from sfumato.cli.methods import seconds
+from sfumato.cli.reading import table_options
+from sfumato.engines.reading import read
+from sfumato.io.schema_files import read_schema
+
+_COLOURS = {"held": "green", "known anyway": "green", "beaten": "red", "invalid": "red"}
+
+
+@click.command()
+@click.argument("folder")
+@click.option(
+    "--truth", required=True, metavar="FILE", help="The table that was published (or its URL)."
+)
+@click.option(
+    "-s", "--schema", "schema_path", required=True, metavar="FILE", help="The table's schema."
+)
+@click.option(
+    "--others",
+    metavar="FILE",
+    help="People of the same population who are not in the table, for learners to study; half of "
+    "the table by default.",
+)
+@click.option(
+    "--release",
+    "releases",
+    multiple=True,
+    metavar="FOLDER",
+    help="Another release of the same table, which an attacker has, too; may be repeated.",
+)
+@click.option(
+    "--known",
+    type=float,
+    default=KNOWN,
+    show_default=True,
+    metavar="SHARE",
+    help="The share of people whose values an attacker knows.",
+)
+@click.option("--sensitive", metavar="NAME", help="Which sensitive column, if there are several.")
+@click.option(
+    "--attack", "attacks", multiple=True, metavar="NAME", help="This attack only; may be repeated."
+)
+@click.option(
+    "--time-limit",
+    default=str(TIME_LIMIT),
+    show_default=True,
+    metavar="SECONDS",
+    callback=lambda _c, _p, given: seconds(given),
+    help="Begin no further attack after so many seconds; none: no limit.",
+)
+@click.option(
+    "--fail-above",
+    type=float,
+    default=FAILING,
+    show_default=True,
+    metavar="TIMES",
+    help="Exit with 1 if an attacker is right so many times as often as promised, or as a learner "
+    "without the release.",
+)
+@click.option("--seed", type=int, help="Repeat an earlier audit.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Page to write, and beside it the same as JSON."
+)
+@table_options
+@click.option("--force", is_flag=True, help="Replace an earlier report.")
+@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
+def audit(
+    folder: str,
+    truth: str,
+    schema_path: str,
+    others: str | None,
+    releases: tuple[str, ...],
+    known: float,
+    sensitive: str | None,
+    attacks: tuple[str, ...],
+    time_limit: float | None,
+    fail_above: float,
+    seed: int | None,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **reading: Any,
+) -> int:
+    """Attack the release in FOLDER as somebody would who thinks.
+
+    \b
+    sfumato audit out/ --truth patients.csv -s schema.toml
+    sfumato audit out/ --truth patients.csv -s schema.toml --others survey.csv -o audit.html
+
+    Every attack stands beside what is promised, beside a learner who has never seen the release,
+    and beside a control: the same attack on the table with its sensitive column shuffled. The
+    report is made with the true table: keep it to yourself. Exits with 1 when an attacker beats the
+    promise by more than --fail-above, or when a control fails.
+    """
+    pages = _pages(output)
+    for page in pages:
+        require_place(page, force=force)
+    with show.stages(as_json) as tell:
+        tell("reading", 0.0)
+        schema = read_schema(schema_path)
+        table = read(truth, schema, **reading)
+        strangers = None if others is None else read(others, schema, **reading)
+        found = audit_release(
+            folder, table,
+            others=strangers, releases=releases, known=known, sensitive=sensitive,
+            attacks=attacks or None, time_limit=time_limit, seed=seed, progress=tell,
+        )  # fmt: skip
+    for page, write in zip(pages, (found.write_html, found.write_json), strict=False):
+        write(page, force=force)
+    if as_json:
+        show.print_json(found.to_dict())
+    else:
+        _print(show.console(), found, output)
+    return 0 if found.valid and not found.fails(fail_above) else 1
+
+
+def _pages(output: str | None) -> tuple[Path, ...]:
+    """The page, and the JSON beside it."""
+    if output is None:
+        return ()
+    page = Path(output)
+    if page.suffix == ".json":
+        raise click.UsageError("-o names the page, such as audit.html; its JSON goes beside it")
+    return page, page.with_suffix(".json")
+
+
+def _print(page: Console, found: Audit, written: str | None) -> None:
+    lines = [
+        (
+            one.name,
+            percent(one.outcome.attacker.right),
+            percent(one.outcome.attacker.surest),
+            percent(one.outcome.baseline),
+            "–" if one.outcome.control is None else percent(one.outcome.control.right),
+            Text(one.verdict, _COLOURS[one.verdict]),
+        )
+        for one in found.findings
+    ]
+    promised = "promised" if found.promised else "a plain reader"
+    title = f"How often {found.sensitive} is guessed right ({promised}: {percent(found.bound)})"
+    columns = ("attack", "right", "surest 5%", "without the release", "control", "")
+    page.print(show.table(title, columns, lines))
+    for one in found.findings:
+        show.say(page, show.bold(one.name), f": {one.who}.")
+    for name, why in found.not_run.items():
+        show.say(page, show.bold(name), f": not run, {why}.")
+    summary = found.summary
+    show.say(page, summary[:1].upper() + summary[1:] + ".")
+    if written is not None:
+        show.say(page, f"{written} was made with the true table: keep it to yourself.", wrap=False)

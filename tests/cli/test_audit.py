@@ -1,0 +1,105 @@
+"""sfumato audit as a user meets it: a table, a page, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+from click.testing import CliRunner, Result
+
+import sfumato as sf
+from sfumato.cli.audit import audit
+from sfumato.errors import DataError, OutputExists, SfumatoError
+from tests.support.attacks import planted
+from tests.support.seeds import long_seed
+
+SCHEMA = """
+quasi = ["age", "place", "job"]
+sensitive = "illness"
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("audit")
+    for name, seed in (("people", 1), ("others", 2)):
+        table = planted(2_000, 0.5, seed)
+        columns = {a: table.attributes[a].decode(table.codes[a]) for a in table.codes}
+        pc.write_csv(pa.table(columns), folder / f"{name}.csv")
+    (folder / "schema.toml").write_text(SCHEMA)
+    people = sf.read(folder / "people.csv", sf.read_schema(folder / "schema.toml"))
+    for name, near in (("near", True), ("far", False)):
+        release = sf.publish(people, sf.Anatomize(near=near), sf.LDiversity(4), seed=long_seed(1))
+        release.write(folder / name)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+
+
+def run(*arguments: str) -> Result:
+    given = [*arguments, "--truth", "people.csv", "-s", "schema.toml", "--seed", "1"]
+    return CliRunner().invoke(audit, given, standalone_mode=False)
+
+
+def refusal(*arguments: str) -> str:
+    found = run(*arguments)
+    assert isinstance(found.exception, SfumatoError | click.UsageError), found.output
+    return str(found.exception)
+
+
+def test_groups_of_anybody_fail_and_groups_of_neighbours_pass() -> None:
+    given = ("--others", "others.csv", "--fail-above", "1.25")
+    far, near = run("far", *given), run("near", *given)
+    assert (far.return_value, near.return_value) == (1, 0), far.output + near.output
+    assert "beaten" in far.output
+    assert "beaten" not in near.output
+    for output in (far.output, near.output):
+        assert "the promise says 25 of 100" in " ".join(output.split())
+
+
+def test_the_threshold_is_the_users() -> None:
+    assert run("far", "--fail-above", "9").return_value == 0
+    assert run("near", "--attack", "reader", "--fail-above", "0.1").return_value == 1
+
+
+def test_a_page_and_its_figures(tmp_path: Path) -> None:
+    page = tmp_path / "audit.html"
+    told = run("near", "--attack", "reader", "-o", str(page))
+    assert "keep it to yourself" in told.output
+    seen = json.loads(page.with_suffix(".json").read_text())
+    assert [one["attack"] for one in seen["findings"]] == ["reader"]
+    assert "<svg" in page.read_text()
+    assert "exists" in refusal("near", "--attack", "reader", "-o", str(page))
+    assert run("near", "--attack", "reader", "-o", str(page), "--force").return_value == 0
+    assert "page" in refusal("near", "-o", str(page.with_suffix(".json")))
+    assert "part of the release" in refusal("near", "-o", "near/audit.html")
+
+
+def test_a_file_that_is_no_report_is_never_replaced(tmp_path: Path) -> None:
+    mine = tmp_path / "audit.json"
+    mine.write_text("{}")
+    found = run("near", "-o", str(tmp_path / "audit.html"), "--force")
+    assert isinstance(found.exception, OutputExists)
+    assert mine.read_text() == "{}"
+
+
+def test_json_and_another_release() -> None:
+    found = run("far", "--json", "--attack", "composition 2", "--release", "near")
+    (one,) = json.loads(found.output)["findings"]
+    assert one["who"] == "has near, too"
+    assert one["control"]["right"] < 0.3
+
+
+def test_refusals() -> None:
+    assert "did you mean 'learner'" in refusal("near", "--attack", "lerner")
+    found = CliRunner().invoke(
+        audit, ["near", "--truth", "others.csv", "-s", "schema.toml"], standalone_mode=False
+    )
+    assert isinstance(found.exception, DataError)
