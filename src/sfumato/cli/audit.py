@@ -9,8 +9,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.audits.audit import FAILING, KNOWN, TIME_LIMIT, Audit
+from sfumato.audits.audit import Audit
 from sfumato.audits.audit import audit as audit_release
+from sfumato.audits.defaults import FAILING, KNOWN, TIME_LIMIT
 from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
@@ -18,18 +19,16 @@ from sfumato.cli.methods import seconds
 from sfumato.cli.reading import table_options
 from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
+from sfumato.statdb.database import StatDB
+from sfumato.statdb.store import HEADER
 
 _COLOURS = {"held": "green", "known anyway": "green", "beaten": "red", "invalid": "red"}
 
 
 @click.command()
 @click.argument("folder")
-@click.option(
-    "--truth", required=True, metavar="FILE", help="The table that was published (or its URL)."
-)
-@click.option(
-    "-s", "--schema", "schema_path", required=True, metavar="FILE", help="The table's schema."
-)
+@click.option("--truth", metavar="FILE", help="The table that was published (or its URL).")
+@click.option("-s", "--schema", "schema_path", metavar="FILE", help="The table's schema.")
 @click.option(
     "--others",
     metavar="FILE",
@@ -81,8 +80,8 @@ _COLOURS = {"held": "green", "known anyway": "green", "beaten": "red", "invalid"
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 def audit(
     folder: str,
-    truth: str,
-    schema_path: str,
+    truth: str | None,
+    schema_path: str | None,
     others: str | None,
     releases: tuple[str, ...],
     known: float,
@@ -96,30 +95,42 @@ def audit(
     as_json: bool,
     **reading: Any,
 ) -> int:
-    """Attack the release in FOLDER as somebody would who thinks.
+    """Attack the release or the database in FOLDER as somebody would who thinks.
 
     \b
     sfumato audit out/ --truth patients.csv -s schema.toml
     sfumato audit out/ --truth patients.csv -s schema.toml --others survey.csv -o audit.html
+    sfumato audit patients.statdb/
 
     Every attack stands beside what is promised, beside a learner who has never seen the release,
     and beside a control: the same attack on the table with its sensitive column shuffled. The
     report is made with the true table: keep it to yourself. Exits with 1 when an attacker beats the
-    promise by more than --fail-above, or when a control fails.
+    promise by more than --fail-above, or when a control fails. A database has its own true table.
     """
     pages = _pages(output)
     for page in pages:
         require_place(page, force=force)
+    is_database = (Path(folder) / HEADER).exists()
+    _require_table(truth, schema_path, others, is_database=is_database)
+    if is_database and (releases or sensitive):
+        raise click.UsageError("--release and --sensitive are for releases; this is a database")
+    wish: dict[str, Any] = {
+        "known": known, "attacks": attacks or None, "time_limit": time_limit, "seed": seed,
+    }  # fmt: skip
     with show.stages(as_json) as tell:
         tell("reading", 0.0)
-        schema = read_schema(schema_path)
-        table = read(truth, schema, **reading)
-        strangers = None if others is None else read(others, schema, **reading)
-        found = audit_release(
-            folder, table,
-            others=strangers, releases=releases, known=known, sensitive=sensitive,
-            attacks=attacks or None, time_limit=time_limit, seed=seed, progress=tell,
-        )  # fmt: skip
+        schema = read_schema(schema_path) if schema_path else None
+        strangers = read(others, schema, **reading) if others and schema else None
+        if is_database:
+            found = StatDB.open(folder).audit(others=strangers, progress=tell, **wish)
+        else:
+            assert truth is not None
+            assert schema is not None
+            table = read(truth, schema, **reading)
+            found = audit_release(
+                folder, table,
+                others=strangers, releases=releases, sensitive=sensitive, progress=tell, **wish,
+            )  # fmt: skip
     for page, write in zip(pages, (found.write_html, found.write_json), strict=False):
         write(page, force=force)
     if as_json:
@@ -127,6 +138,17 @@ def audit(
     else:
         _print(show.console(), found, output)
     return 0 if found.valid and not found.fails(fail_above) else 1
+
+
+def _require_table(
+    truth: str | None, schema_path: str | None, others: str | None, *, is_database: bool
+) -> None:
+    if is_database and truth is not None:
+        raise click.UsageError("a database has its own true table; leave out --truth")
+    if not is_database and (truth is None or schema_path is None):
+        raise click.UsageError("say which table was published: --truth FILE -s FILE")
+    if others is not None and schema_path is None:
+        raise click.UsageError("--others needs the schema: -s FILE")
 
 
 def _pages(output: str | None) -> tuple[Path, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sfumato.algorithms.base import Stages
+from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.fingerprint import digest, fingerprint
 from sfumato.core.foreign import our_errors
@@ -45,6 +47,9 @@ from sfumato.statdb.store.domains import (
 from sfumato.statdb.store.header import is_near
 from sfumato.statdb.updates import Change, Update, updated
 from sfumato.statdb.updates.rows import no_rows
+
+if TYPE_CHECKING:
+    from sfumato.audits.audit import Audit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +164,31 @@ class StatDB:
     def table(self) -> Microdata:
         """The rows as they are stored, for the owner."""
         return self.responder.table()
+
+    @our_errors("auditing")
+    def audit(
+        self,
+        *,
+        others: Microdata | None = None,
+        known: float = KNOWN,
+        attacks: Collection[str] | None = None,
+        control: bool = True,
+        time_limit: float | None = TIME_LIMIT,
+        seed: int | None = None,
+        progress: Stages | None = None,
+    ) -> Audit:
+        """Attack the database with all that its answers can tell; see ``sfumato.audit``.
+
+        >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+        >>> db = sf.StatDB.create("patients.statdb", patients, m=5)
+        >>> db.audit(attacks=["learner"]).fails(above=1.5)
+        False
+        """
+        from sfumato.audits.audit.judging import Wish
+        from sfumato.statdb.audit import audited  # attackers come when they are called
+
+        wish = Wish(known, attacks, control, time_limit, seed, progress)
+        return audited(self.responder, self.path.resolve().name, others, wish)
 
     @our_errors("changing a database")
     def apply(

@@ -22,6 +22,8 @@ from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 
+_NOBODY = np.zeros(0, np.int32)
+
 
 class Lists(NamedTuple):
     """List i is ``items[starts[i]:starts[i + 1]]``."""
@@ -73,21 +75,26 @@ class Candidates:
     person_points: Codes
 
     @classmethod
-    def of_groups(cls, people: Microdata, groups: Codes, values: Histograms) -> Candidates:
+    def of_groups(
+        cls, people: Microdata, groups: Codes, values: Histograms, nobody: Codes = _NOBODY
+    ) -> Candidates:
         """Everybody's group is known: whoever knows enough of a person finds the published row.
 
-        Somebody without a group (-1) is not published, and claims nothing.
+        Somebody without a group (-1) is not published, and claims nothing. ``nobody`` are groups
+        that have a value more than they have people, once for each such value.
         """
         everybody = np.arange(people.n_rows, dtype=np.int32)
         shown = everybody[groups >= 0]
+        # what nobody has is claimed by a subject after the last, of whom nothing is known
+        subjects = np.append(shown, np.full(len(nobody), people.n_rows, np.int32))
         return cls(
             quasi=people.quasi,
             points=people.quasi_codes(),
-            members=Lists.single(shown),
-            totals=np.ones(len(shown), np.int64),
-            groups=Lists.single(groups[shown].astype(np.int32)),
+            members=Lists(np.minimum(np.arange(len(subjects) + 1), len(shown)), shown),
+            totals=np.ones(len(subjects), np.int64),
+            groups=Lists.single(np.append(groups[shown], nobody).astype(np.int32)),
             values=values,
-            claims=Lists.of_owners(shown, people.n_rows),
+            claims=Lists.of_owners(subjects, people.n_rows + 1),
             subjects=everybody,
             person_points=everybody,
         )

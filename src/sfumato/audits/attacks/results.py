@@ -17,7 +17,7 @@ from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.breach.everybody import translated
-from sfumato.core.arrays import Codes, Flags, Ints
+from sfumato.core.arrays import Codes, Flags, Floats, Ints
 from sfumato.core.microdata import Microdata
 
 _SUREST = 0.05  # of all people
@@ -63,11 +63,10 @@ class Accuracy:
         chosen = np.arange(len(truth)) if among is None else np.flatnonzero(among)
         right = (guesses.values == truth)[chosen]
         confidence = guesses.confidence[chosen]
-        first = np.argsort(-confidence, kind="stable")[: max(1, int(_SUREST * len(chosen)))]
         return cls(
             n=len(chosen),
             right=float(right.mean()),
-            surest=float(right[first].mean()),
+            surest=_surest(right, confidence),
             claimed=float((confidence > _CLAIMED).mean()),
             noise=_deviation(right, None if subjects is None else subjects[chosen]),
         )
@@ -165,7 +164,7 @@ class Trial:
 
 def shuffled(people: Microdata, seed: int) -> Microdata:
     """The table with its sensitive columns shuffled, so that they go with nothing."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng([abs(seed), seed < 0])
     mixed = {name: random.permutation(people.codes[name]) for name in people.schema.sensitive}
     return replace(people, codes={**people.codes, **mixed})
 
@@ -176,6 +175,19 @@ def true_values(candidates: Candidates, people: Microdata) -> Codes:
     assert published is not None
     name = published.name
     return translated(people.attributes[name], published)[people.codes[name]]
+
+
+def _surest(right: Flags, confidence: Floats) -> float:
+    """The share of the surest guesses that are right; of those equally sure, the mean counts.
+
+    The order of people must make no difference: it may go with their values.
+    """
+    n = max(1, int(_SUREST * len(right)))
+    sure = np.round(confidence, 9)
+    least = np.partition(sure, len(sure) - n)[len(sure) - n]
+    above = sure > least
+    rest = n - int(above.sum())
+    return float(right[above].sum() + rest * right[sure == least].mean()) / n
 
 
 def _deviation(right: Flags, subjects: Codes | None) -> float:

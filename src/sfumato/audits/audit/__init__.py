@@ -10,40 +10,33 @@ not come out above the bound.
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from sfumato.algorithms.base import Stages, silent
+from sfumato.algorithms.base import Stages
 from sfumato.audits.attacks.composition import Composed
-from sfumato.audits.attacks.outside import Outside, without_release
+from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.releases import candidates_of
-from sfumato.audits.attacks.results import Accuracy, Scene, Trial
-from sfumato.audits.audit.attackers import Attacker, attackers, learnt
+from sfumato.audits.attacks.results import Scene
+from sfumato.audits.audit.attackers import Attacker
 from sfumato.audits.audit.control import control_of
-from sfumato.audits.audit.findings import FAILING, Audit, Finding
-from sfumato.audits.audit.study import Study
+from sfumato.audits.audit.findings import Audit, Finding
+from sfumato.audits.audit.judging import Case, Wish, judged
 from sfumato.audits.breach.everybody import translated
 from sfumato.audits.breach.known_values import require_matched, require_values
 from sfumato.audits.breach.view import View
+from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.audits.same_table import require_same
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.engines.parts import TableParts
-from sfumato.errors import DataError, ParameterError
 from sfumato.forms.load import load
 from sfumato.forms.registry import Release
-from sfumato.io.hints import did_you_mean
 from sfumato.io.paths import usable
 
-__all__ = ["FAILING", "KNOWN", "TIME_LIMIT", "Audit", "Finding", "audit"]
-
-KNOWN = 0.02
-TIME_LIMIT = 180.0
-_LEAST = 100  # people; of fewer nothing can be stated
+__all__ = ["Audit", "Finding", "audit"]
 
 
 @our_errors("auditing")
@@ -56,6 +49,7 @@ def audit(
     known: float = KNOWN,
     sensitive: str | None = None,
     attacks: Collection[str] | None = None,
+    control: bool = True,
     time_limit: float | None = TIME_LIMIT,
     seed: int | None = None,
     progress: Stages | None = None,
@@ -64,9 +58,10 @@ def audit(
 
     Learners study ``others``, people of the same population who are not in the table, or without
     them half of the table, and are judged by the other half. ``releases`` are others of the same
-    table, which an attacker lays on this one. ``known`` is the share of people whose
-    values an attacker is told. ``attacks`` names some attacks instead of all. After ``time_limit``
-    seconds no further attack is begun. ``seed`` repeats an audit.
+    table, which an attacker lays on this one. ``known`` is the share of people whose values an
+    attacker is told. ``attacks`` names some attacks instead of all; without ``control`` nothing
+    shows that they see only what they may. After ``time_limit`` seconds no further attack is begun.
+    ``seed`` repeats an audit.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
@@ -74,45 +69,20 @@ def audit(
     >>> found.fails(above=1.5)
     False
     """
-    tell, began = progress or silent, time.monotonic()
-    _require_share(known)
-    seed = secrets.randbelow(2**31) if seed is None else seed
-    tell("reading the release", 0.0)
+    wish = Wish(known, attacks, control, time_limit, seed, progress)
+    wish.tell("reading the release", 0.0)
     name, published = _loaded(release)
     require_same(published, TableParts.of(truth), whole=True)
-    _require_enough(truth)
     view = View.of(published, sensitive)
-    shown = _scene(published, truth, view)
-    study = _study(shown, others, seed)
-    tell("publishing a shuffled table", 0.0)
-    trial = Trial(shown, _control(published, truth, view.name, seed), study.judged)
-    bayes = learnt(shown.candidates, study)
-    alone = without_release(shown.candidates, bayes)
-    baseline = Accuracy.of(alone, shown.truth, study.judged).right
-    bound = view.bound()
-    promised = bound is not None
-    if bound is None:
-        bound = shown.attacked(Outside(), judged=study.judged).right
-    every = [
-        *attackers(shown.candidates, study, bayes, known, seed),
-        *(_composed(other, truth, view.name, seed, n) for n, other in enumerate(releases, 2)),
-    ]
-    findings, not_run = list[Finding](), dict[str, str]()
-    for place, one in enumerate(_chosen(every, attacks)):
-        if time_limit is not None and time.monotonic() - began > time_limit:
-            not_run[one.name] = f"the time limit of {time_limit:g} seconds was over"
-            continue
-        tell(f"attacking: {one.name}", place / len(every))
-        start = time.monotonic()
-        outcome = trial.outcome(
-            one.make(), baseline=baseline, bound=bound, known=one.known,
-            on_control=one.on_control() if one.on_control and trial.mixed else None,
-        )  # fmt: skip
-        findings.append(Finding(one.name, one.who, outcome, time.monotonic() - start))
-    return Audit(
-        name, view.name, truth.n_rows, bound, promised, baseline, study.words,
-        tuple(findings), not_run, seed,
-    )  # fmt: skip
+    case = Case(
+        name,
+        view.name,
+        _scene(published, truth, view),
+        lambda chance: _control(published, truth, view.name, chance),
+        view.bound(),
+        [_composed(one, truth, view.name, number) for number, one in enumerate(releases, 2)],
+    )
+    return judged(case, others, wish)
 
 
 def _scene(published: Release, truth: Microdata, view: View) -> Scene:
@@ -127,12 +97,6 @@ def _scene(published: Release, truth: Microdata, view: View) -> Scene:
     return Scene.of(shown, truth)
 
 
-def _study(shown: Scene, others: Microdata | None, seed: int) -> Study:
-    if others is None:
-        return Study.of_half(shown.candidates, shown.truth, seed)
-    return Study.of_others(shown.candidates, shown.truth, others)
-
-
 def _control(published: Release, truth: Microdata, sensitive: str, seed: int) -> Scene | None:
     control = control_of(published.manifest, truth, seed)
     if control is None:
@@ -142,7 +106,7 @@ def _control(published: Release, truth: Microdata, sensitive: str, seed: int) ->
 
 
 def _composed(
-    other: Release | str | Path, truth: Microdata, sensitive: str, seed: int, number: int
+    other: Release | str | Path, truth: Microdata, sensitive: str, number: int
 ) -> Attacker:
     """An attacker who has another release of the same people."""
     name, published = _loaded(other)
@@ -152,8 +116,8 @@ def _composed(
         return Outside(Composed.of(candidates_of(published, truth, sensitive=sensitive)))
 
     def on_control() -> Outside:
-        # shuffled once more, so that the two have nothing in common
-        control = _control(published, truth, sensitive, seed + number)
+        # shuffled with chance of its own, so that the two have nothing in common
+        control = _control(published, truth, sensitive, -number)
         return Outside(None if control is None else Composed.of(control.candidates))
 
     return Attacker(f"composition {number}", f"has {name}, too", attack, on_control=on_control)
@@ -163,27 +127,3 @@ def _loaded(release: Release | str | Path) -> tuple[str, Release]:
     if isinstance(release, str | Path):
         return usable(release).resolve().name, load(release)
     return "release in memory", release
-
-
-def _chosen(every: list[Attacker], names: Collection[str] | None) -> list[Attacker]:
-    if names is None:
-        return every
-    known = [one.name for one in every]
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
-            raise ParameterError(f"no attack {name!r}; {hint}", parameter="attacks")
-    return [one for one in every if one.name in names]
-
-
-def _require_enough(truth: Microdata) -> None:
-    if truth.n_rows < _LEAST:
-        raise DataError(
-            f"{truth.n_rows:,} people are too few to say how often somebody guesses right; "
-            f"{_LEAST} are needed"
-        )
-
-
-def _require_share(known: float) -> None:
-    if not 0 <= known < 1:
-        raise ParameterError(f"known is a share of people below 1, not {known}", parameter="known")

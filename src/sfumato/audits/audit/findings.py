@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 from sfumato.audits.attacks.results import Accuracy, Outcome
 from sfumato.audits.audit.page import render
+from sfumato.audits.defaults import FAILING
 from sfumato.audits.report.writing import write_page
 
 Verdict: TypeAlias = Literal["held", "known anyway", "beaten", "invalid"]
 NOTEWORTHY = 1.2  # times what is promised, or known without the release; less is noise and luck
-FAILING = 1.5
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -41,12 +41,8 @@ class Ground:
     @classmethod
     def of(cls, database: StatDB, stored: Layout) -> Ground:
         """From the places of rows, as bucketization.py describes them."""
-        buckets, places = stored.buckets, stored.occupied()
-        b = np.searchsorted(buckets.base, places, "right") - 1
-        within = (places - buckets.base[b]) % buckets.stride[b]
-        first = np.append(0, np.cumsum(buckets.cohorts))
-        cohort = first[b] + within // buckets.room[b]
-        return cls(database, database.table(), buckets, b, cohort, np.diff(buckets.starts))
+        buckets = stored.buckets
+        return cls(database, database.table(), buckets, *stored.homes(), np.diff(buckets.starts))
 
     def alpha(self, wanted: Flags) -> Counts:
         """How many values of each bucket's signature are wanted."""

@@ -51,6 +51,14 @@ class Layout(Places):
         """The sensitive codes that belong to places; each is in a segment."""
         return slots_of(self.buckets, places).values(self.buckets)
 
+    def homes(self) -> tuple[Counts, Counts]:
+        """The bucket of every row, and its cohort among those of all buckets."""
+        buckets, places = self.buckets, self.occupied()
+        bucket = np.searchsorted(buckets.base, places, "right") - 1
+        within = (places - buckets.base[bucket]) % buckets.stride[bucket]
+        first = np.append(0, np.cumsum(buckets.cohorts))
+        return bucket, first[bucket] + within // buckets.room[bucket]
+
     def named(self) -> dict[str, NDArray[Any]]:
         """Every array under a name of its own, such as "buckets.starts" or "codes.age"."""
         buckets, index = self.buckets._asdict(), self.index._asdict()
