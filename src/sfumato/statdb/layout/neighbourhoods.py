@@ -146,7 +146,8 @@ def settle(table: Microdata, m: int, size: int, randomness: Randomness) -> Neigh
 def grouped(table: Microdata, m: int, size: int, randomness: Randomness) -> tuple[Codes, Counts]:
     """Rows by group, in random order inside each, and where each group begins."""
     need = Requirement(LDiversity(m), sensitive_of(table).name)
-    found = Anatomize(size=size).partition(table, (need,), randomness)
+    # too few rows for a group of the size are one group
+    found = Anatomize(size=min(size, table.n_rows)).partition(table, (need,), randomness)
     rows, base = rows_by_group(found.groups, found.n_groups)
     shuffle_groups(rows, base, randomness.half_words(len(rows)))
     return rows, base
