@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.cli import show
+from sfumato.cli.attacked import MOST, QUICK, tell_attacked
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
 from sfumato.cli.reading import table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Schema
 from sfumato.engines.reading import read
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.forms.columns import Labels
@@ -36,6 +39,9 @@ from sfumato.models.diversity import (
 )
 from sfumato.models.registry import all_of
 from sfumato.verbs import perturb, publish_file, publish_join
+
+if TYPE_CHECKING:
+    from sfumato.audits.audit import Audit
 
 _FOR_JOINS = ("id_column", "rename", "join", "no_trim")
 _FOR_GROUPS = (
@@ -184,6 +190,14 @@ _FRONTIER = (
     help="--external: keep external rows that a group does not need. Boxes are wider, and their "
     "edges give away fewer people.",
 )
+@click.option(
+    "--audit/--no-audit",
+    "attacked",
+    default=True,
+    show_default=True,
+    help=f"Let a learner attack the release, if it has at most {MOST:,} rows, and say what it "
+    "guesses.",
+)
 @table_options
 @seed_options
 @click.option("--force", is_flag=True, help="Replace an earlier release in the output folder.")
@@ -200,6 +214,7 @@ def publish(
     seed: str | None,
     experiment: bool,
     force: bool,
+    attacked: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -256,6 +271,15 @@ def publish(
     summarize(manifest, Path(output))
     if tell_more is not None:
         tell_more()
+    if attacked and manifest.rows <= MOST:
+        whole = ["sfumato", "audit", output, "--truth", source, "-s", schema_path]
+        tell_attacked(lambda: _attack(output, source, schema, reading), shlex.join(whole))
+
+
+def _attack(output: str, source: str, schema: Schema, reading: dict[str, Any]) -> Audit:
+    from sfumato.audits.audit import audit
+
+    return audit(output, read(source, schema, **reading), **QUICK)
 
 
 def _join(

@@ -85,6 +85,14 @@ class Audit:
     ``bound`` is the promised chance of a right guess; if nothing of that kind is promised it is the
     chance of a reader who takes all ways to hand out the values of a group for equally likely, and
     ``promised`` is False. ``not_run`` says of attacks why they were not made.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
+    >>> found = sf.audit(release, patients, attacks=["reader", "learner"])
+    >>> isinstance(found, sf.Audit)
+    True
+    >>> [one.name for one in found.findings]
+    ['reader', 'learner']
     """
 
     name: str
@@ -118,11 +126,14 @@ class Audit:
         """One honest line."""
         if (worst := self.worst) is None:
             return "nothing is proved: no attack was made whose control came out as it must"
-        what = "the promise says" if self.promised else "somebody who only reads it guesses"
+        several = len(self.findings) > 1
+        who = f"the best of {len(self.findings)} attackers, who" if several else "an attacker who"
+        said = "the promise says" if self.promised else "for a plain reader it is"
         return (
-            f"the best attacker guesses {in_hundred(worst.outcome.attacker.right)} right "
-            f"({worst.name}); {what} {in_hundred(self.bound)}, without the release a learner "
-            f"guesses {in_hundred(self.baseline)}"
+            f"{who} {worst.who}{',' * several} guesses {self.sensitive} right for "
+            f"{in_hundred(worst.outcome.attacker.right)} people; {said} "
+            f"{in_hundred(self.bound)}, and without the release a learner is right for "
+            f"{in_hundred(self.baseline)}"
         )
 
     def to_dict(self) -> dict[str, Any]:

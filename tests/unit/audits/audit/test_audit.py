@@ -156,7 +156,7 @@ def test_without_a_promise_about_guesses_the_plain_reader_is_the_measure() -> No
     seen = sf.audit(release, PEOPLE, attacks=["reader"], seed=1)
     assert not seen.promised
     assert seen.bound == seen.findings[0].outcome.attacker.right
-    assert "somebody who only reads it" in seen.summary
+    assert "for a plain reader it is" in seen.summary
 
 
 def test_what_is_stated_can_be_read_by_machines_and_written_once(tmp_path: Path) -> None:

@@ -1,0 +1,33 @@
+"""What the commands that publish say of attackers: one line, from the attack that takes seconds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli import show
+from sfumato.errors import SfumatoError, SfumatoWarning
+
+if TYPE_CHECKING:
+    from sfumato.audits.audit import Audit
+
+MOST = 100_000  # rows; more take longer than somebody waits who has not asked for it
+QUICK: dict[str, Any] = {"attacks": ("learner",), "known": 0.0, "control": False}
+
+
+def tell_attacked(attack: Callable[[], Audit], whole: str) -> None:
+    """Say how often a learner guesses right; ``whole`` is the command for all attacks.
+
+    Where nothing can be attacked there is nothing to say.
+    """
+    with warnings.catch_warnings(), show.stages(quiet=False) as tell:
+        warnings.simplefilter("ignore", SfumatoWarning)
+        tell("attacking", 0.0)
+        try:
+            found = attack()
+        except SfumatoError:
+            return
+    page = show.console()
+    show.say(page, f"Attacked: {found.summary}.")
+    show.say(page, f"All attacks, with controls: {whole}", wrap=False)

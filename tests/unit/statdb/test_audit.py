@@ -1,0 +1,87 @@
+"""Attacks on databases: what answers tell at most, and what attackers make of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.audits.attacks.equality import candidates_of_cohorts, closed
+from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.outside import Outside
+from sfumato.statdb.audit import told
+from tests.support.attacks import planted
+from tests.support.seeds import long_seed
+
+M = 4
+PEOPLE, OTHERS = planted(1_600, 0.5, seed=1), planted(3_000, 0.5, seed=2)
+
+
+def made(place: Path, **options: object) -> sf.StatDB:
+    return sf.StatDB.create(place / "db", PEOPLE, m=M, seed=long_seed(1), **options)  # type: ignore[arg-type]
+
+
+def right(found: sf.Audit) -> dict[str, float]:
+    return {one.name: one.outcome.attacker.right for one in found.findings}
+
+
+def test_neighbours_tell_less_than_groups_that_are_regrouped(tmp_path: Path) -> None:
+    attacks = ["deFinetti", "learner"]
+    near, far = (
+        made(tmp_path / name, **options).audit(others=OTHERS, attacks=attacks, seed=1)
+        for name, options in (("near", {}), ("far", {"cohort": 8}))
+    )
+    assert near.bound == far.bound == 1 / M
+    for attack in attacks:
+        assert right(near)[attack] < right(far)[attack] - 0.1
+    assert near.valid
+    assert far.valid
+    assert not near.fails()
+    assert far.fails(above=1.3)
+    assert right(far)["learner"] > 0.85
+
+
+@pytest.mark.parametrize("cohort", [1, 3])
+def test_cohorts_are_what_questions_find(cohort: int, tmp_path: Path) -> None:
+    """By questions about people who are numbered, as in audits/attacks/equality.py."""
+    rows = {"person": list(range(120)), "ill": [f"i{number % 6}" for number in range(120)]}
+    people = sf.read(pa.table(rows), sf.Schema(quasi=["person"], sensitive="ill"))
+    db = sf.StatDB.create(tmp_path / "db", people, m=3, cohort=cohort, seed=long_seed(1))
+    table = db.table()
+    names = table.attributes["person"].decode(table.codes["person"]).to_pylist()
+    values = table.attributes["ill"].values.to_pylist()
+
+    def upper(persons: list[int], value: int) -> int:
+        wanted = ", ".join(str(names[one]) for one in persons)
+        return int(db.count(f"person IN ({wanted}) AND ill = '{values[value]}'").hi)
+
+    asked = closed(upper, table.n_rows, len(values))  # type: ignore[arg-type]
+    by_questions = candidates_of_cohorts(asked, table, table.sensitive[0])
+    at_once = told(db.responder, table)
+    assert _classes(at_once) == _classes(by_questions)
+    found, expected = (Outside().guess(one).confidence for one in (at_once, by_questions))
+    assert np.allclose(found, expected)
+
+
+def _classes(candidates: Candidates) -> set[tuple[int, ...]]:
+    starts, persons = candidates.members
+    return {tuple(sorted(one.tolist())) for one in np.split(persons, starts[1:-1])}
+
+
+def test_counterfeits_hide_who_is_left(tmp_path: Path) -> None:
+    """Nobody's group tells more when others have gone, since their values stay in it."""
+    db = made(tmp_path)
+    table = db.table()
+    gone = table.take(np.arange(0, table.n_rows, 2))
+    db.apply(deleted=gone)
+    after = sf.StatDB.open(db.path)
+    assert after.counterfeits == gone.n_rows
+    left = after.table()
+    candidates = told(after.responder, left)
+    assert candidates.totals.sum() == len(after.responder.stored.group_of())  # type: ignore[union-attr]
+    assert Outside().guess(candidates).confidence.max() <= 1 / M + 1e-6
+    found = after.audit(attacks=["reader"], control=False, seed=1)
+    assert right(found)["reader"] < 1 / M + 4 * found.findings[0].outcome.attacker.noise
