@@ -113,6 +113,27 @@ def test_the_kernel_counts_as_plain_counting_does(size: int, values: int) -> Non
     assert (apart.lo, apart.hi) == near_count_plain(base, here, np.isin(s, (0, 2, 5)))[1:]
 
 
+def test_wide_domains_and_many_runs_are_counted_alike() -> None:
+    """Boxes of groups in several digits, and conditions of more runs than bitmaps are worth."""
+    random = np.random.default_rng(3)
+    responder = Responder.create(microdata(rows(random, 9_000, 40, wide=5_000)), m=3, seed=3)
+    stored = near(responder)
+    axis = responder.axes["x"]
+    is_row, base, s = stored.flags(stored.everybody), stored.groups.base, stored.values
+    line = np.array(axis.line)
+    x = line[np.minimum(stored.codes["x"], len(line) - 1)]
+    for low in random.integers(0, 4_000, 20).tolist():
+        few, many = (x >= low) & (x <= low + 300), np.isin(x, range(low, low + 600, 3))
+        for here, condition in (
+            (few, f"x BETWEEN {low} AND {low + 300}"),
+            (many, f"x IN ({', '.join(map(str, range(low, low + 600, 3)))})"),
+        ):
+            found = responder.count(f"{condition} AND s IN (1, 2, 9)")
+            wanted = np.isin(s, (1, 2, 9))
+            assert (found.lo, found.hi) == near_count_plain(base, is_row & here, wanted)[1:]
+            assert found.hi > 0
+
+
 def signatures(responder: Responder) -> list[Counter[int]]:
     stored = near(responder)
     return [Counter(one.tolist()) for one in np.split(stored.values, stored.groups.base[1:-1])]

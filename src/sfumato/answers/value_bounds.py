@@ -69,8 +69,11 @@ class Choices:
     @classmethod
     def of_groups(cls, numbers: Numbers, counts: Counts, groups: Counts, scope: Scope) -> Choices:
         """Exact values, a cluster per group; which of them satisfy the rest is open."""
-        order = np.lexsort((order_keys(numbers), groups))
-        numbers, counts, groups = numbers[order], counts[order], groups[order]
+        keys = order_keys(numbers)
+        steps = np.diff(groups)
+        if not ((steps > 0) | ((steps == 0) & (keys[1:] >= keys[:-1]))).all():
+            order = np.lexsort((keys, groups))
+            numbers, counts, groups = numbers[order], counts[order], groups[order]
         heads = np.flatnonzero(np.diff(groups, prepend=-1))
         clusters = groups[heads]
         found = np.add.reduceat(counts, heads) if len(heads) else np.zeros(0, np.int64)

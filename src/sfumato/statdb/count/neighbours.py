@@ -20,15 +20,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.answers.group_bounds import Counted, Scope
 from sfumato.answers.value_bounds import Choices
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.exact import Numbers
+from sfumato.statdb.count.boxes import GroupBoxes
 from sfumato.statdb.count.conditions import Runs
-from sfumato.statdb.count.near_kernel import near_count, near_tally
+from sfumato.statdb.count.near_kernel import near_count, near_places, sort_parts
 from sfumato.statdb.count.search import Searcher
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 
@@ -58,44 +61,39 @@ class NearAnswers:
 
     def counted(self, quasi: Mapping[int, Runs], wanted: Runs) -> Counted:
         """How many rows satisfy conditions and have a wanted value."""
-        stored = self.stored
-        hulls = [(axis, runs[0][0], runs[-1][1]) for axis, runs in quasi.items()]
-        return Counted(
-            *near_count(
-                stored.index.bitmaps,
-                *self.searcher.search(quasi),
-                np.array(hulls, np.int64).reshape(-1, 3),
-                stored.signatures.bitmaps,
-                *self._values.search({0: wanted}),
-                stored.groups,
-            )
-        )
+        return Counted(*near_count(*self._asked(quasi, wanted)))
 
     def choices(self, quasi: Mapping[int, Runs], wanted: Runs, numbers: Numbers) -> Choices:
         """The values that rows which satisfy conditions may have."""
-        stored, (groups, codes, counts) = self.stored, self._entries
-        sizes = stored.groups.sizes
-        found = near_tally(stored.index.bitmaps, *self.searcher.search(quasi), stored.groups)
-        marks = np.zeros(self.n_values, np.bool_)
-        for first, last in wanted:
-            marks[first : last + 1] = True
-        kept = marks[codes] & (found[groups] > 0)
-        scope = Scope(found / sizes, sizes - found, found)
-        return Choices.of_groups(numbers[codes[kept]], counts[kept], groups[kept], scope)
+        groups, rows, starts, places = near_places(*self._asked(quasi, wanted))
+        codes, base = self.stored.values_at(places), self.stored.groups.base
+        sort_parts(codes, starts)
+        sizes = base[groups + 1] - base[groups]
+        scope = Scope(rows / sizes, sizes - rows, rows)
+        clusters = np.repeat(np.arange(len(groups)), np.diff(starts))
+        return Choices.of_groups(numbers[codes], np.ones_like(places), clusters, scope)
 
     def version(self, _: Mapping[int, Runs]) -> Codes:
         """The group of every place: the same for all conditions."""
         return self.stored.group_of()
 
+    def _asked(self, quasi: Mapping[int, Runs], wanted: Runs) -> tuple[NDArray[Any], ...]:
+        """What kernels look at."""
+        return (
+            self._boxes.bitmaps,
+            *self._boxes.in_reach(quasi),
+            self.stored.groups.base,
+            self.stored.index.bitmaps,
+            *self.searcher.search(quasi),
+            self.stored.signatures.bitmaps,
+            *self._values.search({0: wanted}),
+        )
+
+    @cached_property
+    def _boxes(self) -> GroupBoxes:
+        return GroupBoxes.of(self.stored, self.searcher.sizes)
+
     @cached_property
     def _values(self) -> Searcher:
         *_, codes = self.stored.codes.values()
         return Searcher.of(self.stored.signatures, [self.n_values], [codes])
-
-    @cached_property
-    def _entries(self) -> tuple[Counts, Codes, Counts]:
-        """All signatures: group, value and how often it has it."""
-        keys = self.stored.group_of() * np.int64(self.n_values) + self.stored.values
-        found, counts = np.unique(keys, return_counts=True)
-        groups, codes = np.divmod(found, self.n_values)
-        return groups, codes.astype(np.int32), counts
