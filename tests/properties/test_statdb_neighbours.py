@@ -88,6 +88,79 @@ def test_intervals_are_those_of_all_tables(seed: int) -> None:
                 assert (answer.lo, answer.hi) == (min(own), max(own))
 
 
+def boxed_counts(stored: Neighbourhoods, x: range, s: range) -> tuple[int, int]:
+    """Fewest and most, over all ways to hand out values and to put rows into their boxes."""
+    lo = hi = 0
+    is_row = stored.flags(stored.everybody)
+    for a, b in pairwise(stored.groups.base.tolist()):
+        here = stored.codes["x"][a:b][is_row[a:b]].tolist()
+        box = range(min(here), max(here) + 1)
+        ins = [True] if set(box) <= set(x) else [True, False] if set(box) & set(x) else [False]
+        counts = {
+            sum(inside and value in s for inside, value in zip(way, order, strict=True))
+            for order in set(permutations(stored.values[a:b].tolist(), len(here)))
+            for way in product(ins, repeat=len(here))
+        }
+        lo, hi = lo + min(counts), hi + max(counts)
+    return lo, hi
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_boxes_are_answered_by_all_they_allow(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    table = pa.table(
+        {"x": random.integers(0, 6, 10), "y": [0] * 10, "s": [0, 0, 1, 1, 2, 2, 3] * 1 + [0, 1, 3]}
+    )
+    made = Responder.create(
+        microdata(table),
+        m=2,
+        size=int(random.integers(2, 4)),
+        framework="generalization",
+        seed=seed,
+    )
+    responder = without_some(made, random, seed % 3)
+    # in the codes of the first database; nobody who has left takes a code along
+    assert responder.axes["x"].line == sorted(set(table["x"].to_pylist()))
+    line = responder.axes["x"].line
+    open_ = replace(responder, framework="anatomy")
+    for low, first in product(range(len(line)), range(3)):
+        x, s = range(low, min(low + 2, len(line))), range(first, first + 2)
+        where = f"x BETWEEN {line[x[0]]} AND {line[x[-1]]} AND s BETWEEN {s[0]} AND {s[-1]}"
+        found, exact = responder.count(where), open_.count(where)
+        assert (found.lo, found.hi) == boxed_counts(near(responder), x, s)
+        assert found.lo <= found.estimate <= found.hi
+        assert found.lo <= exact.lo <= exact.hi <= found.hi
+        sums = f"SELECT SUM(s), AVG(s), MIN(s), MAX(s) FROM t WHERE {where}"
+        (wide,), (narrow,) = responder.query(sums).answers, open_.query(sums).answers
+        for one, other in zip(wide, narrow, strict=True):
+            assert other.lo is None or one.lo <= other.lo <= other.hi <= one.hi
+    assert responder.count().exact
+
+
+@pytest.mark.parametrize("framework", ["anatomy", "generalization"])
+def test_real_sizes_contain_the_truth(framework: Any) -> None:
+    random = np.random.default_rng(9)
+    table = microdata(rows(random, 6_000, 30, wide=90))
+    responder = without_some(
+        Responder.create(table, m=5, framework=framework, seed=2),
+        random,
+        400,
+        rows(random, 300, 30),
+    )
+    people = responder.table()
+    for _ in range(60):
+        (a, b), (c, d) = (sorted(random.integers(0, n, 2).tolist()) for n in (90, 30))
+        where = f"x BETWEEN {a} AND {b} AND y <= 1 AND s BETWEEN {c} AND {d}"
+        truth = people.query(
+            f"SELECT COUNT(*), SUM(s), AVG(s), MIN(s), MAX(s) FROM t WHERE {where}"
+        )
+        found = responder.query(
+            f"SELECT COUNT(*), SUM(s), AVG(s), MIN(s), MAX(s) FROM t WHERE {where}"
+        )
+        for own, true in zip(found.answers[0], truth.answers[0], strict=True):
+            assert true.lo is None or true.lo in own
+
+
 @pytest.mark.parametrize("size", [3, 15, 40, 200])
 @pytest.mark.parametrize("values", [7, 300])
 def test_the_kernel_counts_as_plain_counting_does(size: int, values: int) -> None:

@@ -83,8 +83,8 @@ for command in (serve, token, log):
     "--first",
     type=click.Choice(get_args(First)),
     help="neighbours: groups of neighbours that are never regrouped, the default unless there is a "
-    "cohort, or boxes. signatures, anatomize: groups that are regrouped for every question; "
-    "anatomize has longer intervals.",
+    "cohort. signatures, anatomize: groups that are regrouped for every question; anatomize has "
+    "longer intervals.",
 )
 @click.option(
     "--size",

@@ -95,7 +95,7 @@ class StatDB:
         no value has more than 1/m of the rows. With ``first`` "signatures" or "anatomize", groups
         have every value once, and rows are regrouped for every question inside ``cohort`` groups,
         8 if not given: fewer keep more to themselves, more make shorter intervals, None is the
-        paper's whole bucket. A cohort, or the other framework, is for such groups only.
+        paper's whole bucket. A cohort is for such groups only.
 
         ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known anyway;
         "generalization" does not show them, and has longer intervals. A ``seed`` makes the database

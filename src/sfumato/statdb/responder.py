@@ -226,9 +226,10 @@ class Responder:
         names, stored = self.schema.quasi, self.stored
         sizes = [self.axes[name].size for name in names]
         searcher = Searcher.of(stored.index, sizes, [stored.codes[name] for name in names])
+        boxed = self.framework == "generalization"
         if isinstance(stored, Neighbourhoods):
-            return NearAnswers(stored, searcher, self.axes[self.sensitive].size)
-        return RegroupedAnswers(stored, searcher, self.framework == "generalization", self.n_rows)
+            return NearAnswers(stored, searcher, self.axes[self.sensitive].size, boxed)
+        return RegroupedAnswers(stored, searcher, boxed, self.n_rows)
 
 
 _A = {Role.IDENTIFIER: "an identifier", Role.INSENSITIVE: "insensitive"}

@@ -48,7 +48,7 @@ def near_count(
 
 
 @kernel
-def near_places(
+def near_tally(
     group_bitmaps: Words,
     group_steps: Counts,
     group_more: Words,
@@ -59,34 +59,45 @@ def near_places(
     value_bitmaps: Words,
     value_steps: Counts,
     value_more: Words,
-) -> tuple[Codes, Counts, Counts, Counts]:
-    """Groups with a row that satisfies the conditions and a wanted value, how many such rows each
-    has, where its wanted places begin, and all wanted places.
-    """
+) -> tuple[Codes, Counts, Counts]:
+    """Groups with rows that satisfy the conditions and with wanted values; how many of each."""
     groups = groups_in_reach(group_bitmaps, group_steps, group_more)
     words, first = words_of(groups, base)
     hit = gathered(bitmaps, steps, more, words)
     wanted = gathered(value_bitmaps, value_steps, value_more, words)
-    found, rows = np.empty(groups.size, np.int32), np.empty(groups.size, np.int64)
-    starts, n_found = np.zeros(groups.size + 1, np.int64), 0
+    rows, values = np.empty(groups.size, np.int64), np.empty(groups.size, np.int64)
+    n_found = 0
     for i in range(groups.size):
         begin, end = base[groups[i]], base[groups[i] + 1]
         q, w = between(hit, first[i], begin, end), between(wanted, first[i], begin, end)
         if q > 0 and w > 0:
-            found[n_found], rows[n_found] = groups[i], q
-            first[n_found] = first[i]
-            starts[n_found + 1] = starts[n_found] + w
+            groups[n_found], rows[n_found], values[n_found] = groups[i], q, w
             n_found += 1
-    places, at = np.empty(starts[n_found], np.int64), 0
-    for i in range(n_found):
-        begin, end = base[found[i]], base[found[i] + 1]
+    return groups[:n_found], rows[:n_found], values[:n_found]
+
+
+@kernel
+def wanted_places(
+    groups: Codes,
+    values: Counts,
+    base: Counts,
+    value_bitmaps: Words,
+    value_steps: Counts,
+    value_more: Words,
+) -> Counts:
+    """The places of groups that have a wanted value; ``values`` says how many each has."""
+    words, first = words_of(groups, base)
+    wanted = gathered(value_bitmaps, value_steps, value_more, words)
+    places, at = np.empty(values.sum(), np.int64), 0
+    for i in range(groups.size):
+        begin, end = base[groups[i]], base[groups[i] + 1]
         for w in range(begin >> 6, ((end - 1) >> 6) + 1):
             word = within(wanted[first[i] + w - (begin >> 6)], w, begin, end)
             while word != 0:
                 places[at] = (w << 6) + lowest(word)
                 at += 1
                 word &= word - _ONE
-    return found[:n_found], rows[:n_found], starts[: n_found + 1], places
+    return places
 
 
 @kernel

@@ -10,6 +10,13 @@ that contains the count in every table which the version allows.
 A counterfeit is a place without a row: it is in N, and in w if its value is wanted, never in q. The
 q rows still have q of the N values, so the same formulas hold.
 
+**Boxes.** In the framework "generalization" a group shows the least box around its rows, and not
+which of them satisfy a condition. All n rows do if the box lies inside the conditions, and any
+number of them if it lies partly inside; so a group that lies inside adds max(0, n - (N - w)) and
+min(n, w), and one that lies partly inside 0 and min(n, w) (Lemma 2). What to expect is n w / N
+times the part of the box that lies in the conditions. Where rows are regrouped, any rows of a
+cohort may have to share a box, and it is large; that of neighbours is small from the start.
+
 SUM, AVG, MIN and MAX of the sensitive attribute are those of answers.value_bounds, a cluster per
 group: of its w wanted values between the two ends above are chosen.
 """
@@ -20,7 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +38,8 @@ from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.exact import Numbers
 from sfumato.statdb.count.boxes import GroupBoxes
 from sfumato.statdb.count.conditions import Runs
-from sfumato.statdb.count.near_kernel import near_count, near_places, sort_parts
-from sfumato.statdb.count.search import Searcher
+from sfumato.statdb.count.near_kernel import near_count, near_tally, sort_parts, wanted_places
+from sfumato.statdb.count.search import Search, Searcher
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 
 
@@ -53,47 +60,82 @@ def near_count_plain(base: Counts, satisfies: Flags, wanted: Flags) -> tuple[flo
 
 @dataclass(frozen=True, eq=False)
 class NearAnswers:
-    """Neighbourhoods, and how conditions are looked up in their two indexes."""
+    """Neighbourhoods, and how conditions are looked up in their two indexes.
+
+    With ``boxed`` the quasi-identifiers of a group are not shown, only its box.
+    """
 
     stored: Neighbourhoods
     searcher: Searcher
     n_values: int
+    boxed: bool
 
     def counted(self, quasi: Mapping[int, Runs], wanted: Runs) -> Counted:
         """How many rows satisfy conditions and have a wanted value."""
-        return Counted(*near_count(*self._asked(quasi, wanted)))
+        if not self.boxed:
+            return Counted(*near_count(*self._asked(quasi, quasi, self._values(wanted))))
+        tally = self._tally(quasi, self._values(wanted))
+        lo, hi = tally.scope.fewest(tally.values), tally.scope.most(tally.values)
+        expected = float(tally.scope.share @ tally.values)
+        return Counted(min(max(expected, lo.sum()), hi.sum()), int(lo.sum()), int(hi.sum()))
 
     def choices(self, quasi: Mapping[int, Runs], wanted: Runs, numbers: Numbers) -> Choices:
         """The values that rows which satisfy conditions may have."""
-        groups, rows, starts, places = near_places(*self._asked(quasi, wanted))
-        codes, base = self.stored.values_at(places), self.stored.groups.base
-        sort_parts(codes, starts)
-        sizes = base[groups + 1] - base[groups]
-        scope = Scope(rows / sizes, sizes - rows, rows)
-        clusters = np.repeat(np.arange(len(groups)), np.diff(starts))
+        stored, search = self.stored, self._values(wanted)
+        groups, values, scope = self._tally(quasi, search)
+        places = wanted_places(
+            groups, values, stored.groups.base, stored.signatures.bitmaps, *search
+        )
+        codes = stored.values_at(places)
+        sort_parts(codes, np.append(0, np.cumsum(values)))
+        clusters = np.repeat(np.arange(len(groups)), values)
         return Choices.of_groups(numbers[codes], np.ones_like(places), clusters, scope)
 
     def version(self, _: Mapping[int, Runs]) -> Codes:
         """The group of every place: the same for all conditions."""
         return self.stored.group_of()
 
-    def _asked(self, quasi: Mapping[int, Runs], wanted: Runs) -> tuple[NDArray[Any], ...]:
-        """What kernels look at."""
+    def _tally(self, quasi: Mapping[int, Runs], search: Search) -> Tally:
+        """Groups in reach, their wanted places, and how far conditions reach into them."""
+        boxed, base = self.boxed, self.stored.groups.base
+        groups, rows, values = near_tally(*self._asked(quasi, {} if boxed else quasi, search))
+        sizes = base[groups + 1] - base[groups]
+        share, lack = rows / sizes, sizes - rows
+        if boxed:
+            share *= self._boxes.shares(groups, quasi)
+            lack = np.where(self._boxes.inside(groups, quasi), lack, sizes)
+        return Tally(groups, values, Scope(share, lack, rows))
+
+    def _asked(
+        self, reached: Mapping[int, Runs], quasi: Mapping[int, Runs], search: Search
+    ) -> tuple[NDArray[Any], ...]:
+        """What kernels look at: groups in reach, rows that satisfy conditions, wanted places."""
         return (
             self._boxes.bitmaps,
-            *self._boxes.in_reach(quasi),
+            *self._boxes.in_reach(reached),
             self.stored.groups.base,
             self.stored.index.bitmaps,
             *self.searcher.search(quasi),
             self.stored.signatures.bitmaps,
-            *self._values.search({0: wanted}),
+            *search,
         )
+
+    def _values(self, wanted: Runs) -> Search:
+        return self._signatures.search({0: wanted})
 
     @cached_property
     def _boxes(self) -> GroupBoxes:
         return GroupBoxes.of(self.stored, self.searcher.sizes)
 
     @cached_property
-    def _values(self) -> Searcher:
+    def _signatures(self) -> Searcher:
         *_, codes = self.stored.codes.values()
         return Searcher.of(self.stored.signatures, [self.n_values], [codes])
+
+
+class Tally(NamedTuple):
+    """Groups, the number of their places with a wanted value, and of rows that may have them."""
+
+    groups: Codes
+    values: Counts
+    scope: Scope
