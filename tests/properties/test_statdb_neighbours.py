@@ -17,6 +17,7 @@ from sfumato.statdb.count.neighbours import near_count_plain
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods, assembled
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates import updated
+from sfumato.statdb.updates.neighbours import Settled, resettled
 
 SCHEMA = sf.Schema(quasi=["x", "y"], sensitive="s")
 
@@ -282,4 +283,67 @@ def test_who_comes_alone_has_a_group_of_m_places() -> None:
     assert change.responder.count("x >= 40").lo == 2
     held = updated(responder, waiting, came, None, Randomness(1))
     assert held.made is None
-    assert held.update.lacking == 4
+    assert held.update.lacking == 13  # of a group of 15
+
+
+def test_newcomers_wait_until_they_are_a_group() -> None:
+    """Fewer would let who has learned from others sort them; that their number lacks is public."""
+    random = np.random.default_rng(7)
+    responder = Responder.create(microdata(rows(random, 200, 6)), m=3, seed=7)
+    assert responder.size == 15
+    waiting = columns(responder.table()).slice(0, 0)
+    for n, comes in ((12, False), (15, True), (18, True)):
+        came = microdata(pa.table({"x": range(n), "y": [0] * n, "s": [i % 6 for i in range(n)]}))
+        change = updated(responder, waiting, came, None, Randomness(1))
+        assert (change.update.inserted, change.update.waiting) == ((n, 0) if comes else (0, n))
+        assert change.update.lacking == (0 if comes else 15 - n)
+
+
+def test_groups_that_empty_out_keep_their_places_until_nobody_is_left() -> None:
+    random = np.random.default_rng(8)
+    responder = Responder.create(microdata(rows(random, 300, 6, wide=50)), m=3, seed=8)
+    base = near(responder).groups.base
+    signature = signatures(responder)[0]
+    people = columns(responder.table())
+    waiting, none = people.slice(0, 0), Randomness(1)
+    questions = [f"x BETWEEN {x} AND {x + 9} AND s <= {s}" for x in range(0, 50, 5) for s in (1, 3)]
+    own, others = people.slice(0, int(base[1])), people.slice(int(base[1]))
+    # equal rows elsewhere could go instead of these
+    alike = set(zip(*others.to_pydict().values(), strict=True))
+    gone = [row for row in zip(*own.to_pydict().values(), strict=True) if row not in alike]
+    assert len(gone) > 5
+    for left in (1, 0):
+        some = gone if left == 0 else gone[: len(gone) - left]
+        away = pa.table(dict(zip(people.column_names, zip(*some, strict=True), strict=True)))
+        after = updated(responder, waiting, None, microdata(away), none).responder
+        stored = near(after)
+        if left or len(gone) < len(own):
+            assert signatures(after)[0] == signature
+            assert int(stored.groups.base[1]) == int(base[1])
+        for question in questions:
+            assert after.table().count(question).lo in after.count(question)
+
+
+def test_a_group_that_nobody_is_left_of_is_not_missed() -> None:
+    """Whether it is kept or not, all answers are the same."""
+    random = np.random.default_rng(9)
+    table = rows(random, 300, 6, wide=50)
+    responder = Responder.create(microdata(table), m=3, seed=9)
+    stored = near(responder)
+    end = int(stored.groups.base[1])
+    change = resettled(stored, np.arange(end), nobody(stored), [50, 3, 6])
+    assert change.groups.n_groups == stored.groups.n_groups - 1
+    is_row = stored.flags(stored.everybody) & (np.arange(len(stored.codes["x"])) >= end)
+    after = replace(responder, stored=change)
+    for low, s in product(range(0, 50, 7), (0, 2, 4)):
+        x = (stored.codes["x"] >= low) & (stored.codes["x"] <= low + 9) & is_row
+        expected, lo, hi = near_count_plain(stored.groups.base, x, stored.values <= s)
+        codes = responder.axes["x"].line
+        found = after.count(f"x BETWEEN {codes[low]} AND {codes[min(low + 9, 49)]} AND s <= {s}")
+        assert (found.lo, found.hi) == (lo, hi)
+        assert found.estimate == pytest.approx(expected)
+
+
+def nobody(stored: Neighbourhoods) -> Settled:
+    none = {name: column[:0] for name, column in stored.codes.items()}
+    return Settled(np.zeros(0, np.int64), none, np.zeros(0, np.bool_))

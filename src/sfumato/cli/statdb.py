@@ -277,7 +277,7 @@ def compact(folder: str) -> None:
 def _when(done: Update) -> str:
     if not done.lacking:
         return "with the next rows"
-    return f"when at least {done.lacking:,} rows of other values have joined them"
+    return f"when at least {done.lacking:,} more rows have joined them"
 
 
 def _rows(database: StatDB, source: str | None, reading: dict[str, Any]) -> Microdata | None:
