@@ -1,7 +1,8 @@
 """Databases that earlier programs have made, as they left them, open and answer as they did then.
 
 ``told.json`` has what those programs said of them: "anatomy" and "boxes" are of format 3,
-regrouped, with patches and a row that waits; "neighbours" is one of the first of format 4, which kept boxes.
+regrouped, with patches and a row that waits; "neighbours" is one of the first of format 4, which
+kept boxes.
 """
 
 import json
