@@ -102,7 +102,8 @@ class Choices:
     def decided(self) -> bool:
         """Whether there is nothing to choose: every row is taken, and its value is known."""
         taken = np.add.reduceat(self.counts, self.starts[:-1]) if len(self.counts) else self.most
-        return bool(np.all(self.low == self.high) and (self.least == taken).all())
+        known = self.low is self.high or np.all(self.low == self.high)
+        return bool(known and (self.least == taken).all())
 
     def sum_of_all(self) -> Exact:
         """The sum where there is nothing to choose."""
@@ -208,6 +209,10 @@ def reversed_walk(choices: Choices) -> Walk:
 
 def _expected_least(low: Floats, high: Floats, weights: Floats) -> float:
     widths = high - low
+    if not widths.any():
+        order = np.argsort(low, kind="stable")
+        rows = np.cumsum(weights[order])
+        return float(low[order[min(int(np.searchsorted(rows, _LN_2)), len(rows) - 1)]])
     steep = np.where(widths > 0, weights / np.where(widths > 0, widths, 1.0), 0.0)
     # walking up, rows come in evenly from a low end to a high one, or all at a single value
     ends = np.concatenate([low, high])

@@ -101,15 +101,29 @@ def wanted_places(
 
 
 @kernel
-def sort_parts(codes: Codes, starts: Counts) -> None:
-    """Put the codes of every part in ascending order; parts are short."""
-    for i in range(starts.size - 1):
-        for at in range(starts[i] + 1, starts[i + 1]):
+def codes_by_part(codes: Codes, lengths: Counts) -> tuple[Codes, Counts, Counts]:
+    """The different codes of every part, ascending, how often it has each, and their parts.
+
+    Parts are short, and their codes are sorted in place.
+    """
+    counts, parts = np.empty(codes.size, np.int64), np.empty(codes.size, np.int64)
+    begin, n = 0, 0
+    for part in range(lengths.size):
+        for at in range(begin + 1, begin + lengths[part]):
             code, free = codes[at], at
-            while free > starts[i] and codes[free - 1] > code:
+            while free > begin and codes[free - 1] > code:
                 codes[free] = codes[free - 1]
                 free -= 1
             codes[free] = code
+        first = n
+        for at in range(begin, begin + lengths[part]):
+            if n > first and codes[n - 1] == codes[at]:
+                counts[n - 1] += 1
+            else:
+                codes[n], counts[n], parts[n] = codes[at], 1, part
+                n += 1
+        begin += lengths[part]
+    return codes[:n], counts[:n], parts[:n]
 
 
 @inner

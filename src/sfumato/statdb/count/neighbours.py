@@ -38,7 +38,7 @@ from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.exact import Numbers
 from sfumato.statdb.count.boxes import GroupBoxes
 from sfumato.statdb.count.conditions import Runs
-from sfumato.statdb.count.near_kernel import near_count, near_tally, sort_parts, wanted_places
+from sfumato.statdb.count.near_kernel import codes_by_part, near_count, near_tally, wanted_places
 from sfumato.statdb.count.search import Search, Searcher
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 
@@ -86,10 +86,8 @@ class NearAnswers:
         places = wanted_places(
             groups, values, stored.groups.base, stored.signatures.bitmaps, *search
         )
-        codes = stored.values_at(places)
-        sort_parts(codes, np.append(0, np.cumsum(values)))
-        clusters = np.repeat(np.arange(len(groups)), values)
-        return Choices.of_groups(numbers[codes], np.ones_like(places), clusters, scope)
+        codes, counts, clusters = codes_by_part(stored.values_at(places), values)
+        return Choices.of_groups(numbers[codes], counts, clusters, scope)
 
     def version(self, _: Mapping[int, Runs]) -> Codes:
         """The group of every place: the same for all conditions."""
