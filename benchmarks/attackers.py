@@ -5,13 +5,18 @@ has studied. Limits are 1.2 times the promise, or 1.2 times what the learner gue
 release where that is more. ``known rows``: an attacker who knows which published row is whose;
 elsewhere people are known by their quasi-identifiers alone. The control is the whole attack on a
 table whose sensitive column is shuffled.
+
+Databases of both kinds are asked. Groups that are regrouped are asked who shares a value with whom
+(``closure``; cohort 8 was the default). Answers from neighbours are functions of the groups and
+their signatures (layout/neighbourhoods.py), so nobody can know more than these, and attackers are
+given them; ``sizes`` are those of groups over m, 5 being the default.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -44,11 +49,13 @@ from sfumato.core.arrays import Flags
 from sfumato.core.histograms import Histograms
 from sfumato.core.randomness import Randomness
 from sfumato.models.requirements import requirements
+from sfumato.statdb.layout.neighbourhoods import grouped
 from sfumato_experiments.statdb.tables import SALARY, survey
 
 ROWS = 200_000
 ASKED = 3_000  # people of a database, of whom it is found out who shares a value with whom
 COHORTS = (1, 8)
+SIZES = (2, 3, 5)  # times m
 KNOWN = 50  # one person in so many
 TIMES = 1.2
 SECONDS_EACH = 0.006  # of processor time: 60 for 10,000 people
@@ -88,6 +95,7 @@ def run(folder: Path | None) -> Iterator[Line]:
     """Every attacker on releases and databases of every table."""
     for setting in settings(folder):
         yield from on_releases(setting)
+        yield from on_neighbours(setting)
         for cohort in COHORTS:
             yield from _asked(setting, cohort)
 
@@ -96,6 +104,21 @@ def on_releases(setting: Setting) -> Iterator[Line]:
     """Every attacker on releases of one table."""
     for form, show in _shown(setting).items():
         yield from _attacked(setting, form, show)
+
+
+def on_neighbours(setting: Setting) -> Iterator[Line]:
+    """Every attacker on databases of neighbours of one table."""
+    for times in SIZES:
+        trial = Trial.of(setting.people, partial(_settled, m=setting.l, size=times * setting.l))
+        form = f"database, size {times} m"
+        bayes = yield from _learnt(setting, trial, form)
+        if times != SIZES[-1]:
+            continue
+        known = np.random.default_rng(0).permutation(setting.people.n_rows) % KNOWN == 0
+        told = f"{form}: 1 in {KNOWN} known"
+        yield _line(setting, trial, bayes, told, Outside(), known)
+        yield _line(setting, trial, bayes, f"{told}, learner", Outside(bayes), known)
+        yield _line(setting, trial, bayes, f"{told}, deFinetti", DeFinetti(), known)
 
 
 def settings(folder: Path | None) -> Iterator[Setting]:
@@ -136,13 +159,29 @@ def _shown(setting: Setting) -> dict[str, Show]:
 
 
 def _attacked(setting: Setting, form: str, show: Show) -> Iterator[Line]:
-    trial = Trial.of(setting.people, show)
+    yield from _learnt(setting, Trial.of(setting.people, show), form)
+
+
+def _learnt(setting: Setting, trial: Trial, form: str) -> Generator[Line, None, Knowledge]:
+    """Those who learn from the groups, or from others; what naive Bayes has learnt."""
     bayes = setting.learnt(trial.shown.candidates, NaiveBayes())
     yield _line(setting, trial, bayes, f"{form}: deFinetti", DeFinetti())
     yield _line(setting, trial, bayes, f"{form}: outside learner", Outside(bayes))
     if find_spec("sklearn"):
         boosted = setting.learnt(trial.shown.candidates, Boosting())
         yield _line(setting, trial, boosted, f"{form}: outside boosting", Outside(boosted))
+    return bayes
+
+
+def _settled(people: sf.Microdata, m: int, size: int) -> Candidates:
+    """All that a database of neighbours can tell: who is in which group, and its signature."""
+    rows, base = grouped(people, m, size, Randomness(0))
+    groups = np.empty(people.n_rows, np.int32)
+    groups[rows] = np.repeat(np.arange(len(base) - 1), np.diff(base))
+    attribute = people.sensitive[0]
+    codes = people.codes[attribute.name]
+    values = Histograms.of_groups(attribute, codes, groups, len(base) - 1)
+    return Candidates.of_groups(people, groups, values)
 
 
 def _asked(setting: Setting, cohort: int) -> Iterator[Line]:

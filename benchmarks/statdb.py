@@ -31,6 +31,7 @@ from sfumato.statdb.baselines import (
     static_anatomy,
     static_generalization,
 )
+from sfumato.statdb.layout.making import Cohort
 from sfumato.statdb.responder import Responder
 
 QUASI = (
@@ -44,12 +45,13 @@ QUASI = (
 )
 SIZES = (88, 2, 5, 57, 19, 52, 10)
 SALARY = "salary_class"
-ROWS, MANY = 600_000, 10_000_000
+ROWS, MANY, SMALLER = 600_000, 10_000_000, 200_000
 M, QUERIES, FEW = 10, 2_000, 200
 TURN = 100
 COHORTS = (1, 8, 64, None)
 DISTINCT = (20_000, 40_000, 80_000, 500_000, 1_000_000)
 CHANGED, FEW_ROWS = 5_000_000, 10
+_DEFAULT_AND_8: tuple[Cohort, ...] = ("default", 8)
 AGGREGATES: tuple[str, ...] = ("sum", "avg", "min", "max")
 
 
@@ -60,20 +62,23 @@ def run(folder: Path | None) -> Iterator[Line]:
     queries = sf.dynamic_workload(table, queries=QUERIES, seed=0)
     said = f"{table.n_rows:,} rows of {source}, {len(queries):,} queries"
     near = Responder.create(table, m=M, seed=0)
+    near_boxes = Responder.create(table, m=M, framework="generalization", seed=0)
     responders = {cohort: Responder.create(table, m=M, cohort=cohort, seed=0) for cohort in COHORTS}
     boxes = {
         cohort: Responder.create(table, m=M, cohort=cohort, framework="generalization", seed=0)
         for cohort in (8, None)
     }
-    yield from _times(table, rows, queries, near, responders, boxes, said)
+    yield from _times(table, rows, queries, [near, near_boxes], responders, boxes, said)
     yield from _creation(table, near, said)
     yield from _store(table, said)
     yield from different_values()
     yield from few_rows_of_many()
     yield from _panel(folder)
     yield from _near(table, queries, near, responders[8], said)
+    yield from _near(table, queries, near_boxes, boxes[8], said)
+    yield from _near_smaller(folder)
     yield from _lengths(table, queries, responders, boxes, said)
-    del near, responders, boxes
+    del near, near_boxes, responders, boxes
     yield from _growth(folder)
 
 
@@ -124,7 +129,7 @@ def _times(
     table: sf.Microdata,
     rows: pa.Table,  # noqa: ARG001 (DuckDB finds it by its name)
     queries: Sequence[sf.Query],
-    near: Responder,
+    near: Sequence[Responder],
     responders: dict[int | None, Responder],
     boxes: dict[int | None, Responder],
     said: str,
@@ -139,7 +144,9 @@ def _times(
             connection.execute(f"SELECT COUNT(*) FROM t WHERE {texts[place]}").fetchone()
 
         ways: list[tuple[str, float, Callable[[int], object]]] = [
-            ("neighbours, parsed query", 1 / 40, lambda i: near.count(queries[i])),
+            ("neighbours, parsed query", 1 / 40, lambda i: near[0].count(queries[i])),
+            ("neighbours, SQL text", 1 / 20, lambda i: near[0].count(texts[i])),
+            ("boxes of neighbours", 1 / 4, lambda i: near[1].count(queries[i])),
             ("A-Count, parsed query", 1 / 20, lambda i: whole.count(queries[i])),
             ("A-Count, SQL text", 1 / 4, lambda i: whole.count(texts[i])),
             ("A-Count, cohort = 8", 1 / 5, lambda i: responders[8].count(queries[i])),
@@ -149,8 +156,8 @@ def _times(
     for (name, limit, _), each in zip(ways, mine, strict=True):
         detail = f"{1e6 * each:.0f} µs against {1e6 * theirs:.0f} µs; {said}"
         yield Line(f"{name}, over DuckDB's exact COUNT", each / theirs, limit, "x", detail)
-    for cohort in (8, None):
-        yield from _aggregates(responders[cohort], queries, said)
+    for one in (near[0], responders[8], responders[None]):
+        yield from _aggregates(one, queries, said)
 
 
 def _aggregates(responder: Responder, queries: Sequence[sf.Query], said: str) -> Iterator[Line]:
@@ -163,9 +170,12 @@ def _aggregates(responder: Responder, queries: Sequence[sf.Query], said: str) ->
     works = [asking(function) for function in AGGREGATES]
     mine, count = _medians(works, lambda i: responder.count(queries[i]), len(queries))
     for function, each in zip(AGGREGATES, mine, strict=True):
-        name = f"{function.upper()} over COUNT, cohort = {responder.cohort}"
-        detail = f"{1e6 * each:.0f} µs against {1e6 * count:.0f} µs; {said}"
-        yield Line(name, each / count, 20.0, "x", detail)
+        detail = f"{1e6 * each:.0f} µs against {1e6 * count:.0f} µs of COUNT; {said}"
+        if responder.size is not None:
+            yield Line(f"{function.upper()}, neighbours", 1e3 * each, 0.3, "ms", detail)
+        else:
+            name = f"{function.upper()} over COUNT, cohort = {responder.cohort}"
+            yield Line(name, each / count, 20.0, "x", detail)
 
 
 def _medians(
@@ -210,11 +220,21 @@ def _near(
     lengths = [float((one.hi - one.lo).mean()) for one in (found, other)]
     errors = [float(abs(one.estimate - truth).sum() / truth.sum()) for one in (found, other)]
     detail = f"{lengths[0]:,.1f} against {lengths[1]:,.1f}, {missed} missed; {said}"
-    yield Line(
-        "interval length, neighbours over cohort = 8", lengths[0] / lengths[1], 0.45, "x", detail
-    )
+    kind = "boxes of neighbours" if near.framework == "generalization" else "neighbours"
+    name = f"interval length, {kind} over cohort = 8"
+    yield Line(name, lengths[0] / lengths[1], 0.45, "x", detail)
     detail = f"{errors[0]:.3f} against {errors[1]:.3f} of the truth"
     yield Line("error of estimates, the same", errors[0] / errors[1], 0.4, "x", detail)
+
+
+def _near_smaller(folder: Path | None) -> Iterator[Line]:
+    """The same where fewer people are as near."""
+    table, source = _salaried(folder, SMALLER)
+    queries = sf.dynamic_workload(table, queries=QUERIES, seed=0)
+    near, regrouped = (
+        Responder.create(table, m=M, cohort=cohort, seed=0) for cohort in _DEFAULT_AND_8
+    )
+    yield from _near(table, queries, near, regrouped, f"{SMALLER:,} rows of {source}")
 
 
 def _store(table: sf.Microdata, said: str) -> Iterator[Line]:
@@ -405,7 +425,7 @@ def _growth(folder: Path | None) -> Iterator[Line]:
     for n in (ROWS, MANY):
         table, source = _salaried(folder, n)
         start = time.process_time()
-        responder = Responder.create(table, m=M, cohort=None, seed=0)
+        responder = Responder.create(table, m=M, seed=0)
         spent = time.process_time() - start
         each[n] = _one_by_one(responder, sf.dynamic_workload(table, queries=FEW, seed=1))
         if n == MANY:

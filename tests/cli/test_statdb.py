@@ -66,8 +66,8 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
 
 def test_rows_come_and_go(shell: Shell) -> None:
     assert shell.create().code == 0
-    done = shell.apply(insert=TWO, delete="".join(ROWS[:4]))
-    assert (done.code, "4 rows deleted, 2 inserted: 58 rows" in done.out) == (0, True)
+    done = shell.apply(insert=TWO * 5, delete="".join(ROWS[:4]))
+    assert (done.code, "4 rows deleted, 10 inserted: 66 rows" in done.out) == (0, True)
     assert "wait" not in done.out
 
 
@@ -90,7 +90,7 @@ def test_rows_wait_until_they_can_hide_among_each_other(shell: Shell) -> None:
     assert done.code == 0
     said = " ".join(done.out.split())
     assert "0 rows deleted, 0 inserted: 60 rows" in said
-    assert "1 rows wait, and nobody is told of them: they come in when at least 1 rows of" in said
+    assert "1 rows wait, and nobody is told of them: they come in when at least 9 more rows" in said
     told = json.loads(shell.run("info", shell.folder, "--json").out)
     assert told.pop("for_you_only")["waiting"] == 1
     assert told == {k: v for k, v in json.loads(public).items() if k != "for_you_only"}
@@ -154,8 +154,8 @@ def test_another_type_is_refused(shell: Shell, option: str) -> None:
 
 def test_columns_with_bins_are_changed(shell: Shell) -> None:
     shell.create(SCHEMA + BINS)
-    done = shell.apply(insert=TWO.replace("33", "19"), delete="".join(ROWS[:4]))
-    assert (done.code, "58 rows" in done.out) == (0, True)
+    done = shell.apply(insert=5 * TWO.replace("33", "19"), delete="".join(ROWS[:4]))
+    assert (done.code, "66 rows" in done.out) == (0, True)
     db: Any = sf.StatDB.open(shell.folder)
     assert db.info()["quasi"]["age"] == 4
 

@@ -17,6 +17,7 @@ from sfumato.statdb.count.neighbours import near_count_plain
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods, assembled
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates import updated
+from sfumato.statdb.updates.neighbours import Settled, resettled
 
 SCHEMA = sf.Schema(quasi=["x", "y"], sensitive="s")
 
@@ -88,6 +89,79 @@ def test_intervals_are_those_of_all_tables(seed: int) -> None:
                 assert (answer.lo, answer.hi) == (min(own), max(own))
 
 
+def boxed_counts(stored: Neighbourhoods, x: range, s: range) -> tuple[int, int]:
+    """Fewest and most, over all ways to hand out values and to put rows into their boxes."""
+    lo = hi = 0
+    is_row = stored.flags(stored.everybody)
+    for a, b in pairwise(stored.groups.base.tolist()):
+        here = stored.codes["x"][a:b][is_row[a:b]].tolist()
+        box = range(min(here), max(here) + 1)
+        ins = [True] if set(box) <= set(x) else [True, False] if set(box) & set(x) else [False]
+        counts = {
+            sum(inside and value in s for inside, value in zip(way, order, strict=True))
+            for order in set(permutations(stored.values[a:b].tolist(), len(here)))
+            for way in product(ins, repeat=len(here))
+        }
+        lo, hi = lo + min(counts), hi + max(counts)
+    return lo, hi
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_boxes_are_answered_by_all_they_allow(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    table = pa.table(
+        {"x": random.integers(0, 6, 10), "y": [0] * 10, "s": [0, 0, 1, 1, 2, 2, 3] * 1 + [0, 1, 3]}
+    )
+    made = Responder.create(
+        microdata(table),
+        m=2,
+        size=int(random.integers(2, 4)),
+        framework="generalization",
+        seed=seed,
+    )
+    responder = without_some(made, random, seed % 3)
+    # in the codes of the first database; nobody who has left takes a code along
+    assert responder.axes["x"].line == sorted(set(table["x"].to_pylist()))
+    line = responder.axes["x"].line
+    open_ = replace(responder, framework="anatomy")
+    for low, first in product(range(len(line)), range(3)):
+        x, s = range(low, min(low + 2, len(line))), range(first, first + 2)
+        where = f"x BETWEEN {line[x[0]]} AND {line[x[-1]]} AND s BETWEEN {s[0]} AND {s[-1]}"
+        found, exact = responder.count(where), open_.count(where)
+        assert (found.lo, found.hi) == boxed_counts(near(responder), x, s)
+        assert found.lo <= found.estimate <= found.hi
+        assert found.lo <= exact.lo <= exact.hi <= found.hi
+        sums = f"SELECT SUM(s), AVG(s), MIN(s), MAX(s) FROM t WHERE {where}"
+        (wide,), (narrow,) = responder.query(sums).answers, open_.query(sums).answers
+        for one, other in zip(wide, narrow, strict=True):
+            assert other.lo is None or one.lo <= other.lo <= other.hi <= one.hi
+    assert responder.count().exact
+
+
+@pytest.mark.parametrize("framework", ["anatomy", "generalization"])
+def test_real_sizes_contain_the_truth(framework: Any) -> None:
+    random = np.random.default_rng(9)
+    table = microdata(rows(random, 6_000, 30, wide=90))
+    responder = without_some(
+        Responder.create(table, m=5, framework=framework, seed=2),
+        random,
+        400,
+        rows(random, 300, 30),
+    )
+    people = responder.table()
+    for _ in range(60):
+        (a, b), (c, d) = (sorted(random.integers(0, n, 2).tolist()) for n in (90, 30))
+        where = f"x BETWEEN {a} AND {b} AND y <= 1 AND s BETWEEN {c} AND {d}"
+        truth = people.query(
+            f"SELECT COUNT(*), SUM(s), AVG(s), MIN(s), MAX(s) FROM t WHERE {where}"
+        )
+        found = responder.query(
+            f"SELECT COUNT(*), SUM(s), AVG(s), MIN(s), MAX(s) FROM t WHERE {where}"
+        )
+        for own, true in zip(found.answers[0], truth.answers[0], strict=True):
+            assert true.lo is None or true.lo in own
+
+
 @pytest.mark.parametrize("size", [3, 15, 40, 200])
 @pytest.mark.parametrize("values", [7, 300])
 def test_the_kernel_counts_as_plain_counting_does(size: int, values: int) -> None:
@@ -111,6 +185,27 @@ def test_the_kernel_counts_as_plain_counting_does(size: int, values: int) -> Non
     apart = responder.count("x IN (3, 9, 200) AND s IN (0, 2, 5)")
     here = is_row & np.isin(x, (3, 9, 200))
     assert (apart.lo, apart.hi) == near_count_plain(base, here, np.isin(s, (0, 2, 5)))[1:]
+
+
+def test_wide_domains_and_many_runs_are_counted_alike() -> None:
+    """Boxes of groups in several digits, and conditions of more runs than bitmaps are worth."""
+    random = np.random.default_rng(3)
+    responder = Responder.create(microdata(rows(random, 9_000, 40, wide=5_000)), m=3, seed=3)
+    stored = near(responder)
+    axis = responder.axes["x"]
+    is_row, base, s = stored.flags(stored.everybody), stored.groups.base, stored.values
+    line = np.array(axis.line)
+    x = line[np.minimum(stored.codes["x"], len(line) - 1)]
+    for low in random.integers(0, 4_000, 20).tolist():
+        few, many = (x >= low) & (x <= low + 300), np.isin(x, range(low, low + 600, 3))
+        for here, condition in (
+            (few, f"x BETWEEN {low} AND {low + 300}"),
+            (many, f"x IN ({', '.join(map(str, range(low, low + 600, 3)))})"),
+        ):
+            found = responder.count(f"{condition} AND s IN (1, 2, 9)")
+            wanted = np.isin(s, (1, 2, 9))
+            assert (found.lo, found.hi) == near_count_plain(base, is_row & here, wanted)[1:]
+            assert found.hi > 0
 
 
 def signatures(responder: Responder) -> list[Counter[int]]:
@@ -188,4 +283,67 @@ def test_who_comes_alone_has_a_group_of_m_places() -> None:
     assert change.responder.count("x >= 40").lo == 2
     held = updated(responder, waiting, came, None, Randomness(1))
     assert held.made is None
-    assert held.update.lacking == 4
+    assert held.update.lacking == 13  # of a group of 15
+
+
+def test_newcomers_wait_until_they_are_a_group() -> None:
+    """Fewer would let who has learned from others sort them; that their number lacks is public."""
+    random = np.random.default_rng(7)
+    responder = Responder.create(microdata(rows(random, 200, 6)), m=3, seed=7)
+    assert responder.size == 15
+    waiting = columns(responder.table()).slice(0, 0)
+    for n, comes in ((12, False), (15, True), (18, True)):
+        came = microdata(pa.table({"x": range(n), "y": [0] * n, "s": [i % 6 for i in range(n)]}))
+        change = updated(responder, waiting, came, None, Randomness(1))
+        assert (change.update.inserted, change.update.waiting) == ((n, 0) if comes else (0, n))
+        assert change.update.lacking == (0 if comes else 15 - n)
+
+
+def test_groups_that_empty_out_keep_their_places_until_nobody_is_left() -> None:
+    random = np.random.default_rng(8)
+    responder = Responder.create(microdata(rows(random, 300, 6, wide=50)), m=3, seed=8)
+    base = near(responder).groups.base
+    signature = signatures(responder)[0]
+    people = columns(responder.table())
+    waiting, none = people.slice(0, 0), Randomness(1)
+    questions = [f"x BETWEEN {x} AND {x + 9} AND s <= {s}" for x in range(0, 50, 5) for s in (1, 3)]
+    own, others = people.slice(0, int(base[1])), people.slice(int(base[1]))
+    # equal rows elsewhere could go instead of these
+    alike = set(zip(*others.to_pydict().values(), strict=True))
+    gone = [row for row in zip(*own.to_pydict().values(), strict=True) if row not in alike]
+    assert len(gone) > 5
+    for left in (1, 0):
+        some = gone if left == 0 else gone[: len(gone) - left]
+        away = pa.table(dict(zip(people.column_names, zip(*some, strict=True), strict=True)))
+        after = updated(responder, waiting, None, microdata(away), none).responder
+        stored = near(after)
+        if left or len(gone) < len(own):
+            assert signatures(after)[0] == signature
+            assert int(stored.groups.base[1]) == int(base[1])
+        for question in questions:
+            assert after.table().count(question).lo in after.count(question)
+
+
+def test_a_group_that_nobody_is_left_of_is_not_missed() -> None:
+    """Whether it is kept or not, all answers are the same."""
+    random = np.random.default_rng(9)
+    table = rows(random, 300, 6, wide=50)
+    responder = Responder.create(microdata(table), m=3, seed=9)
+    stored = near(responder)
+    end = int(stored.groups.base[1])
+    change = resettled(stored, np.arange(end), nobody(stored), [50, 3, 6])
+    assert change.groups.n_groups == stored.groups.n_groups - 1
+    is_row = stored.flags(stored.everybody) & (np.arange(len(stored.codes["x"])) >= end)
+    after = replace(responder, stored=change)
+    for low, s in product(range(0, 50, 7), (0, 2, 4)):
+        x = (stored.codes["x"] >= low) & (stored.codes["x"] <= low + 9) & is_row
+        expected, lo, hi = near_count_plain(stored.groups.base, x, stored.values <= s)
+        codes = responder.axes["x"].line
+        found = after.count(f"x BETWEEN {codes[low]} AND {codes[min(low + 9, 49)]} AND s <= {s}")
+        assert (found.lo, found.hi) == (lo, hi)
+        assert found.estimate == pytest.approx(expected)
+
+
+def nobody(stored: Neighbourhoods) -> Settled:
+    none = {name: column[:0] for name, column in stored.codes.items()}
+    return Settled(np.zeros(0, np.int64), none, np.zeros(0, np.bool_))

@@ -147,7 +147,7 @@ def test_control_those_who_could_not_hide_among_each_other_are_guessed_more_ofte
     """So accept_exposure does not look at whether they could."""
     _, shares = database(8, one_high())
     batches = newcomers(shares, 10 * CASES, seed=3).reshape(-1, 100).astype(np.int32)
-    alone = np.concatenate([batch for batch in batches if lacking(batch, M)])[:CASES]
+    alone = np.concatenate([batch for batch in batches if lacking(batch, M, M)])[:CASES]
     lists = drawn_lists(one_high(), alone, M, Randomness(1))
     assert best_attack([list(one) for one in lists], alone, shares) > LIMIT
 
@@ -194,7 +194,9 @@ def test_who_also_knows_the_order_of_arrival_guesses_the_first_better() -> None:
     early: list[bool] = []
     late: list[bool] = []
     while len(early) < CASES:
-        n = next(n for n in range(M, len(values), M) if not lacking(values[first : first + n], M))
+        n = next(
+            n for n in range(M, len(values), M) if not lacking(values[first : first + n], M, M)
+        )
         batch = values[first : first + n]
         early += (batch[: n // 10] == np.bincount(batch).argmax()).tolist()
         late += (batch[-n // 10 :] == np.bincount(batch).argmax()).tolist()

@@ -1,6 +1,6 @@
 """The comparison behind Figures 7 to 10: result intervals of five methods under the same queries.
 
-QI-revealing   dyn-ana, sta-ana, ran-pert; and dyn-ana with cohorts of 8, which is our default
+QI-revealing   dyn-ana, sta-ana, ran-pert; and dyn-ana with cohorts of 8
 QI-concealing  dyn-gen, sta-gen
 
 All keep m = 10. ``dyn-`` regroups whole buckets, as the paper does, and begins with our signatures

@@ -69,8 +69,11 @@ class Choices:
     @classmethod
     def of_groups(cls, numbers: Numbers, counts: Counts, groups: Counts, scope: Scope) -> Choices:
         """Exact values, a cluster per group; which of them satisfy the rest is open."""
-        order = np.lexsort((order_keys(numbers), groups))
-        numbers, counts, groups = numbers[order], counts[order], groups[order]
+        keys = order_keys(numbers)
+        steps = np.diff(groups)
+        if not ((steps > 0) | ((steps == 0) & (keys[1:] >= keys[:-1]))).all():
+            order = np.lexsort((keys, groups))
+            numbers, counts, groups = numbers[order], counts[order], groups[order]
         heads = np.flatnonzero(np.diff(groups, prepend=-1))
         clusters = groups[heads]
         found = np.add.reduceat(counts, heads) if len(heads) else np.zeros(0, np.int64)
@@ -99,7 +102,8 @@ class Choices:
     def decided(self) -> bool:
         """Whether there is nothing to choose: every row is taken, and its value is known."""
         taken = np.add.reduceat(self.counts, self.starts[:-1]) if len(self.counts) else self.most
-        return bool(np.all(self.low == self.high) and (self.least == taken).all())
+        known = self.low is self.high or np.all(self.low == self.high)
+        return bool(known and (self.least == taken).all())
 
     def sum_of_all(self) -> Exact:
         """The sum where there is nothing to choose."""
@@ -205,6 +209,10 @@ def reversed_walk(choices: Choices) -> Walk:
 
 def _expected_least(low: Floats, high: Floats, weights: Floats) -> float:
     widths = high - low
+    if not widths.any():
+        order = np.argsort(low, kind="stable")
+        rows = np.cumsum(weights[order])
+        return float(low[order[min(int(np.searchsorted(rows, _LN_2)), len(rows) - 1)]])
     steep = np.where(widths > 0, weights / np.where(widths > 0, widths, 1.0), 0.0)
     # walking up, rows come in evenly from a low end to a high one, or all at a single value
     ends = np.concatenate([low, high])

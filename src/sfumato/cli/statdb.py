@@ -84,8 +84,8 @@ for command in (serve, token, log):
     "--first",
     type=click.Choice(get_args(First)),
     help="neighbours: groups of neighbours that are never regrouped, the default unless there is a "
-    "cohort, or boxes. signatures, anatomize: groups that are regrouped for every question; "
-    "anatomize has longer intervals.",
+    "cohort. signatures, anatomize: groups that are regrouped for every question; anatomize has "
+    "longer intervals.",
 )
 @click.option(
     "--size",
@@ -179,7 +179,8 @@ def info(folder: str, as_json: bool) -> None:
         "bytes": database.responder.stored.nbytes,
     }
     if as_json:
-        show.print_json({**known, "for_you_only": own})
+        errors = [band._asdict() for band in database.errors]
+        show.print_json({**known, "for_you_only": {**own, "errors": errors}})
         return
     facts = [(name, known[name]) for name in ("rows", "m", "framework", "generation")]
     facts[2:2] = _made(known)
@@ -192,6 +193,14 @@ def info(folder: str, as_json: bool) -> None:
     page.print(show.table("Public domains", ("column", "values"), columns))
     own["rows that wait"] = own.pop("waiting")
     page.print(show.table("For you only", ("fact", "value"), list(own.items())))
+    if database.errors:
+        heads = ("questions that find at most", "asked", "half within", "9 in 10 within")
+        bands = [
+            (f"{one.share:.1%} of the rows", one.questions, f"{one.half:.1%}", f"{one.most:.1%}")
+            for one in database.errors
+        ]
+        title = "Errors of estimated counts when it was made, for you only"
+        page.print(show.table(title, heads, bands))
 
 
 def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -280,7 +289,7 @@ def compact(folder: str) -> None:
 def _when(done: Update) -> str:
     if not done.lacking:
         return "with the next rows"
-    return f"when at least {done.lacking:,} rows of other values have joined them"
+    return f"when at least {done.lacking:,} more rows have joined them"
 
 
 def _rows(database: StatDB, source: str | None, reading: dict[str, Any]) -> Microdata | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.forms.remembering import DATABASE, noting_rows
+from sfumato.statdb.accuracy import ErrorBand, measured_errors
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.making import Cohort, First, Framework
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
@@ -60,6 +61,7 @@ class StatDB:
     are m-invariant. ``generation`` counts how often rows were changed, and
     ``counterfeits`` the values of groups that belong to nobody since. ``waiting`` has the inserted
     rows that are held back, see ``apply``; as much as the rows themselves, it is for the owner.
+    ``errors`` are those of estimates when the database was made (accuracy.py), for the owner, too.
     ``seed`` is None, or says that the seed was short: answers are then no secret to whoever tries
     seeds.
 
@@ -76,6 +78,7 @@ class StatDB:
     counterfeits: int
     waiting: pa.Table
     seed: str | None = None
+    errors: tuple[ErrorBand, ...] = ()
     _seal: str = ""
 
     @classmethod
@@ -100,7 +103,7 @@ class StatDB:
         no value has more than 1/m of the rows. With ``first`` "signatures" or "anatomize", groups
         have every value once, and rows are regrouped for every question inside ``cohort`` groups,
         8 if not given: fewer keep more to themselves, more make shorter intervals, None is the
-        paper's whole bucket. A cohort, or the other framework, is for such groups only.
+        paper's whole bucket. A cohort is for such groups only.
 
         ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known anyway;
         "generalization" does not show them, and has longer intervals. A ``seed`` makes the database
@@ -113,11 +116,14 @@ class StatDB:
         responder = Responder.create(
             table, m=m, first=first, size=size, cohort=cohort, framework=framework, seed=seed
         )
+        randomness = Randomness(seed)
+        randomness.bind((m, framework, "errors"), lambda: digest(table))
+        errors = measured_errors(responder, table, randomness)
         _warn_of_shown_domains(responder)
         with noting_rows(
             path, DATABASE, lambda state: [fingerprint(table, state.key())], stacklevel=7
         ):
-            create_store(path, _contents(responder, counterfeits=0, waiting=None, seed=stated))
+            create_store(path, _contents(responder, 0, None, _for_ever(stated, errors)))
         try:
             return cls.open(path)
         except BaseException:
@@ -138,7 +144,8 @@ class StatDB:
             facts = contents.facts
             counterfeits = int(facts["counterfeits"])
             seed = facts.get("seed")
-            return cls(Path(path), responder, generation, counterfeits, waiting, seed, seal)
+            errors = tuple(ErrorBand(*band) for band in facts.get("errors", ()))
+            return cls(Path(path), responder, generation, counterfeits, waiting, seed, errors, seal)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{path} is damaged: {error!r}", path=Path(path)) from error
 
@@ -235,7 +242,8 @@ class StatDB:
                 accept_exposure=accept_exposure,
             )
             if change.made is not None:
-                _store(self.path, change, now.seed or randomness.stated_seed)
+                stated = now.seed or randomness.stated_seed
+                _store(self.path, change, _for_ever(stated, now.errors))
             elif change.waiting != now.waiting:
                 replace_waiting(self.path, change.waiting)
         _warn_of_exposure(change.update, now.responder.m)
@@ -251,7 +259,8 @@ class StatDB:
         """
         with changing(self.path) as seal:
             now = self if seal == self._seal else StatDB.open(self.path)
-            contents = _contents(now.responder, now.counterfeits, now.waiting, now.seed)
+            kept = _for_ever(now.seed, now.errors)
+            contents = _contents(now.responder, now.counterfeits, now.waiting, kept)
             replace_state(self.path, contents, seen=False)
 
     def info(self) -> dict[str, Any]:
@@ -304,12 +313,18 @@ def _digest(*tables: Microdata | None) -> bytes:
     return b"".join(bytes(32) if one is None else digest(one) for one in tables)
 
 
-def _store(path: Path, change: Change, seed: str | None) -> None:
+def _for_ever(seed: str | None, errors: tuple[ErrorBand, ...]) -> dict[str, Any]:
+    """Facts that do not change with the rows; those that there are none of are left out."""
+    facts = {"seed": seed, "errors": [list(band) for band in errors]}
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _store(path: Path, change: Change, kept: Mapping[str, Any]) -> None:
     """Write what changed, or all of it."""
     before, update = change.before, change.update
 
     def whole() -> Contents:
-        return _contents(change.responder, update.counterfeits, change.waiting, seed)
+        return _contents(change.responder, update.counterfeits, change.waiting, kept)
 
     arrays = change.arrays()
     if arrays is None:
@@ -317,28 +332,28 @@ def _store(path: Path, change: Change, seed: str | None) -> None:
         return
     after = change.attributes
     domains = {n: one.values for n, one in after.items() if one is not before.attributes[n]}
-    facts = _facts(replace(before, attributes=after), update.counterfeits, seed)
+    facts = _facts(replace(before, attributes=after), update.counterfeits, kept)
     change_state(path, Changes(facts, arrays, domains, change.waiting), whole)
 
 
 def _contents(
-    responder: Responder, counterfeits: int, waiting: pa.Table | None, seed: str | None
+    responder: Responder, counterfeits: int, waiting: pa.Table | None, kept: Mapping[str, Any]
 ) -> Contents:
     domains = {name: one.values for name, one in responder.attributes.items()}
     return Contents(
-        _facts(responder, counterfeits, seed), responder.stored.named(), domains, waiting
+        _facts(responder, counterfeits, kept), responder.stored.named(), domains, waiting
     )
 
 
-def _facts(responder: Responder, counterfeits: int, seed: str | None) -> dict[str, Any]:
-    facts: dict[str, Any] = {
+def _facts(responder: Responder, counterfeits: int, kept: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         "m": responder.m,
         **_made(responder),
         "framework": responder.framework,
         "counterfeits": counterfeits,
         "schema": stated_schema(responder.schema, responder.attributes),
+        **kept,
     }
-    return facts if seed is None else {**facts, "seed": seed}
 
 
 def _made(responder: Responder) -> dict[str, int | None]:

@@ -28,7 +28,7 @@ from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.arrays import Counts
 from sfumato.core.attribute import Attribute
 from sfumato.core.compiled import announce
-from sfumato.core.exact import exact_numbers
+from sfumato.core.exact import Numbers, exact_numbers
 from sfumato.core.fingerprint import digest
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
@@ -175,7 +175,7 @@ class Responder:
             raise not_answered(name, function)
         if not wanted or not all(quasi.values()):
             return no_choices()
-        return self._answers.choices(quasi, wanted, exact_numbers(self.attributes[name].values))
+        return self._answers.choices(quasi, wanted, self._numbers)
 
     def __repr__(self) -> str:
         """Sizes only."""
@@ -218,13 +218,18 @@ class Responder:
         return {name: place for place, name in enumerate(self.schema.quasi)}
 
     @cached_property
+    def _numbers(self) -> Numbers:
+        return exact_numbers(self.attributes[self.sensitive].values)
+
+    @cached_property
     def _answers(self) -> NearAnswers | RegroupedAnswers:
         names, stored = self.schema.quasi, self.stored
         sizes = [self.axes[name].size for name in names]
         searcher = Searcher.of(stored.index, sizes, [stored.codes[name] for name in names])
+        boxed = self.framework == "generalization"
         if isinstance(stored, Neighbourhoods):
-            return NearAnswers(stored, searcher, self.axes[self.sensitive].size)
-        return RegroupedAnswers(stored, searcher, self.framework == "generalization", self.n_rows)
+            return NearAnswers(stored, searcher, self.axes[self.sensitive].size, boxed)
+        return RegroupedAnswers(stored, searcher, boxed, self.n_rows)
 
 
 _A = {Role.IDENTIFIER: "an identifier", Role.INSENSITIVE: "insensitive"}

@@ -67,6 +67,15 @@ class NearGround:
         w = np.bincount(self.place_group[wanted[self.values]], minlength=len(n))
         return int(np.maximum(0, q + w - n).sum()), int(np.minimum(q, w).sum())
 
+    def boxed(self, inside: Flags, outside: Flags, wanted: Flags) -> tuple[int, int]:
+        """The ends where boxes are shown, from groups whose box lies inside the conditions, or
+        outside.
+        """
+        n, rows = self.sizes, np.bincount(self.group)
+        w = np.bincount(self.place_group[wanted[self.values]], minlength=len(n))
+        fewest, most = np.maximum(0, rows + w - n), np.minimum(rows, w)
+        return int(fewest[inside].sum()), int(most[~outside].sum())
+
     def _within_signatures(self) -> bool:
         """Whether every group has at most as many rows of a value as its signature says."""
         responder = self.database.responder

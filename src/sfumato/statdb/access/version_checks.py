@@ -115,8 +115,10 @@ def shown_interval(
     truth = int((hit & wanted[ground.table.codes[sensitive]]).sum())
     if not all(quasi.values()):
         return 0, 0, truth
-    if isinstance(ground, NearGround):
+    if isinstance(ground, NearGround) and responder.framework == "anatomy":
         return *ground.interval(hit, wanted), truth
+    if isinstance(ground, NearGround):
+        return *ground.boxed(*_boxes(ground, Partition.of(ground.group), quasi), wanted), truth
     bucket = ground.bucket[_first_rows(version)]
     alpha, width = ground.alpha(wanted)[bucket], ground.widths[bucket]
     if responder.framework == "anatomy":
@@ -167,7 +169,9 @@ def _in_signatures(ground: Ground, codes: Ints) -> bool:
     return bool(np.isin(ground.bucket * size + codes, owners * size + buckets.values).all())
 
 
-def _boxes(ground: Ground, version: Partition, quasi: Conditions) -> tuple[Flags, Flags]:
+def _boxes(
+    ground: Ground | NearGround, version: Partition, quasi: Conditions
+) -> tuple[Flags, Flags]:
     """Groups whose box lies inside the query, and those whose box lies outside."""
     inside = np.ones(version.n_groups, np.bool_)
     outside = np.zeros(version.n_groups, np.bool_)

@@ -10,6 +10,13 @@ that contains the count in every table which the version allows.
 A counterfeit is a place without a row: it is in N, and in w if its value is wanted, never in q. The
 q rows still have q of the N values, so the same formulas hold.
 
+**Boxes.** In the framework "generalization" a group shows the least box around its rows, and not
+which of them satisfy a condition. All n rows do if the box lies inside the conditions, and any
+number of them if it lies partly inside; so a group that lies inside adds max(0, n - (N - w)) and
+min(n, w), and one that lies partly inside 0 and min(n, w) (Lemma 2). What to expect is n w / N
+times the part of the box that lies in the conditions. Where rows are regrouped, any rows of a
+cohort may have to share a box, and it is large; that of neighbours is small from the start.
+
 SUM, AVG, MIN and MAX of the sensitive attribute are those of answers.value_bounds, a cluster per
 group: of its w wanted values between the two ends above are chosen.
 """
@@ -20,16 +27,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.answers.group_bounds import Counted, Scope
 from sfumato.answers.value_bounds import Choices
 from sfumato.core.arrays import Codes, Counts, Flags
 from sfumato.core.exact import Numbers
+from sfumato.statdb.count.boxes import GroupBoxes
 from sfumato.statdb.count.conditions import Runs
-from sfumato.statdb.count.near_kernel import near_count, near_tally
-from sfumato.statdb.count.search import Searcher
+from sfumato.statdb.count.near_kernel import codes_by_part, near_count, near_tally, wanted_places
+from sfumato.statdb.count.search import Search, Searcher
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 
 
@@ -50,52 +60,80 @@ def near_count_plain(base: Counts, satisfies: Flags, wanted: Flags) -> tuple[flo
 
 @dataclass(frozen=True, eq=False)
 class NearAnswers:
-    """Neighbourhoods, and how conditions are looked up in their two indexes."""
+    """Neighbourhoods, and how conditions are looked up in their two indexes.
+
+    With ``boxed`` the quasi-identifiers of a group are not shown, only its box.
+    """
 
     stored: Neighbourhoods
     searcher: Searcher
     n_values: int
+    boxed: bool
 
     def counted(self, quasi: Mapping[int, Runs], wanted: Runs) -> Counted:
         """How many rows satisfy conditions and have a wanted value."""
-        stored = self.stored
-        hulls = [(axis, runs[0][0], runs[-1][1]) for axis, runs in quasi.items()]
-        return Counted(
-            *near_count(
-                stored.index.bitmaps,
-                *self.searcher.search(quasi),
-                np.array(hulls, np.int64).reshape(-1, 3),
-                stored.signatures.bitmaps,
-                *self._values.search({0: wanted}),
-                stored.groups,
-            )
-        )
+        if not self.boxed:
+            return Counted(*near_count(*self._asked(quasi, quasi, self._values(wanted))))
+        tally = self._tally(quasi, self._values(wanted))
+        lo, hi = tally.scope.fewest(tally.values), tally.scope.most(tally.values)
+        expected = float(tally.scope.share @ tally.values)
+        return Counted(min(max(expected, lo.sum()), hi.sum()), int(lo.sum()), int(hi.sum()))
 
     def choices(self, quasi: Mapping[int, Runs], wanted: Runs, numbers: Numbers) -> Choices:
         """The values that rows which satisfy conditions may have."""
-        stored, (groups, codes, counts) = self.stored, self._entries
-        sizes = stored.groups.sizes
-        found = near_tally(stored.index.bitmaps, *self.searcher.search(quasi), stored.groups)
-        marks = np.zeros(self.n_values, np.bool_)
-        for first, last in wanted:
-            marks[first : last + 1] = True
-        kept = marks[codes] & (found[groups] > 0)
-        scope = Scope(found / sizes, sizes - found, found)
-        return Choices.of_groups(numbers[codes[kept]], counts[kept], groups[kept], scope)
+        stored, search = self.stored, self._values(wanted)
+        groups, values, scope = self._tally(quasi, search)
+        places = wanted_places(
+            groups, values, stored.groups.base, stored.signatures.bitmaps, *search
+        )
+        codes, counts, clusters = codes_by_part(stored.values_at(places), values)
+        return Choices.of_groups(numbers[codes], counts, clusters, scope)
 
     def version(self, _: Mapping[int, Runs]) -> Codes:
         """The group of every place: the same for all conditions."""
         return self.stored.group_of()
 
+    def _tally(self, quasi: Mapping[int, Runs], search: Search) -> Tally:
+        """Groups in reach, their wanted places, and how far conditions reach into them."""
+        boxed, base = self.boxed, self.stored.groups.base
+        groups, rows, values = near_tally(*self._asked(quasi, {} if boxed else quasi, search))
+        sizes = base[groups + 1] - base[groups]
+        share, lack = rows / sizes, sizes - rows
+        if boxed:
+            share *= self._boxes.shares(groups, quasi)
+            lack = np.where(self._boxes.inside(groups, quasi), lack, sizes)
+        return Tally(groups, values, Scope(share, lack, rows))
+
+    def _asked(
+        self, reached: Mapping[int, Runs], quasi: Mapping[int, Runs], search: Search
+    ) -> tuple[NDArray[Any], ...]:
+        """What kernels look at: groups in reach, rows that satisfy conditions, wanted places."""
+        return (
+            self._boxes.bitmaps,
+            *self._boxes.in_reach(reached),
+            self.stored.groups.base,
+            self.stored.index.bitmaps,
+            *self.searcher.search(quasi),
+            self.stored.signatures.bitmaps,
+            *search,
+        )
+
+    def _values(self, wanted: Runs) -> Search:
+        return self._signatures.search({0: wanted})
+
     @cached_property
-    def _values(self) -> Searcher:
+    def _boxes(self) -> GroupBoxes:
+        return GroupBoxes.of(self.stored, self.searcher.sizes)
+
+    @cached_property
+    def _signatures(self) -> Searcher:
         *_, codes = self.stored.codes.values()
         return Searcher.of(self.stored.signatures, [self.n_values], [codes])
 
-    @cached_property
-    def _entries(self) -> tuple[Counts, Codes, Counts]:
-        """All signatures: group, value and how often it has it."""
-        keys = self.stored.group_of() * np.int64(self.n_values) + self.stored.values
-        found, counts = np.unique(keys, return_counts=True)
-        groups, codes = np.divmod(found, self.n_values)
-        return groups, codes.astype(np.int32), counts
+
+class Tally(NamedTuple):
+    """Groups, the number of their places with a wanted value, and of rows that may have them."""
+
+    groups: Codes
+    values: Counts
+    scope: Scope

@@ -62,7 +62,10 @@ class Searcher:
         digits = self.digits[quasi]
         if last < 0 or last >= self.sizes[quasi] - 1:
             whole = NOBODY if last < 0 else EVERYBODY
-            steps.extend((whole, NOBODY) * len(digits))
+            steps += (whole, NOBODY) * len(digits)
+            return
+        if len(digits) == 1:
+            steps += (digits[0][1] + last, NOBODY)
             return
         for base, first in digits:
             last, digit = divmod(last, base)

@@ -41,17 +41,16 @@ class Making:
     ) -> Making:
         """What the options ask for, or why they cannot be had together.
 
-        Whoever names a cohort, or boxes, wants groups that are regrouped.
+        Whoever names a cohort wants groups that are regrouped.
         """
         require_m(m)
         _require_among("framework", framework, get_args(Framework))
         if first is None:
-            near = cohort == "default" and framework == "anatomy"
-            first = "neighbours" if near else "signatures"
+            first = "neighbours" if cohort == "default" else "signatures"
         if not isinstance(first, Partition):
             _require_among("first", first, get_args(First))
         if first == "neighbours":
-            _require_near(framework, cohort)
+            _require_no_cohort(cohort)
             require_size(size)
             return cls(first, m, -(-(size or TIMES * m) // m) * m, None)
         if size is not None:
@@ -78,16 +77,10 @@ def _require_among(name: str, value: object, known: tuple[str, ...]) -> None:
         )
 
 
-def _require_near(framework: Framework, cohort: Cohort) -> None:
+def _require_no_cohort(cohort: Cohort) -> None:
     if cohort != "default":
         raise ParameterError(
             "neighbours are never regrouped, so they have no cohort; leave it out, or use "
             "first = 'signatures'",
             parameter="cohort",
-        )
-    if framework != "anatomy":
-        raise ParameterError(
-            f"neighbours are answered in the framework 'anatomy' only, not {framework!r}: use "
-            "first = 'signatures'",
-            parameter="first",
         )

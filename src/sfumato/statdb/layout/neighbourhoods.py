@@ -31,8 +31,8 @@ attribute there is an index of its own, over all places, counterfeits' included:
 a group have a wanted value is counted like how many rows satisfy conditions. Nobody ever looks at
 both bits of one place: that would be the truth.
 
-Groups follow each other in the order of Mondrian's cuts, so rows of a *stretch* of groups are
-alike, too, and what no row of a stretch can satisfy is skipped by its box.
+What no row of a group can satisfy is skipped by the group's box, which is found from its rows
+(count/boxes.py) and not kept.
 """
 
 from __future__ import annotations
@@ -56,15 +56,11 @@ from sfumato.statdb.layout.index import Index, allowed_bitmaps, choose_bases, in
 from sfumato.statdb.layout.places import Places, by_part, sensitive_of, with_names
 from sfumato.statdb.layout.signatures import require_m_unique
 
-STRETCH = 32  # groups; how many there are is part of the format
-
 
 class Groups(NamedTuple):
-    """Where groups begin, and the last one ends; the boxes of stretches, an attribute a column."""
+    """Where groups begin, and the last one ends."""
 
     base: Counts
-    low: Codes
-    high: Codes
 
     @property
     def n_groups(self) -> int:
@@ -124,7 +120,7 @@ class Neighbourhoods(Places):
         return cls(
             Index(**parts["index"]),
             parts["codes"],
-            Groups(**parts["groups"]),
+            Groups(parts["groups"]["base"]),
             Index(**parts["signatures"]),
         )
 
@@ -167,10 +163,10 @@ def assembled(
     allowed = allowed_bitmaps(row_bytes, int(is_row.sum()), n_words * WORD)
     *bases, base_of_values = choose_bases(sizes, allowed)
     return Neighbourhoods(
-        index_in(bases, quasi, _words(is_row, n_words)),
+        index_in(bases, quasi, marked_words(is_row, n_words)),
         placed,
-        _boxed(base, [column[: len(is_row)] for column in quasi], is_row),
-        index_in([base_of_values], [values], _words(np.ones_like(is_row), n_words)),
+        Groups(base),
+        index_in([base_of_values], [values], marked_words(np.ones_like(is_row), n_words)),
     )
 
 
@@ -178,20 +174,9 @@ def _filled(codes: Ints, n_places: int) -> Ints:
     return np.append(codes, np.zeros(n_places - len(codes), codes.dtype))
 
 
-def _words(marks: Flags, n_words: int) -> Words:
+def marked_words(marks: Flags, n_words: int) -> Words:
     """Flags as a bitmap of so many words."""
     packed = np.zeros(n_words * WORD // 8, np.uint8)
     found = np.packbits(marks, bitorder="little")
     packed[: len(found)] = found
     return packed.view(np.uint64)
-
-
-def _boxed(base: Counts, codes: Sequence[Ints], is_row: Flags) -> Groups:
-    """Groups with the boxes of the rows of every stretch."""
-    starts, limits = base[:-1:STRETCH], np.iinfo(np.int32)
-    low, high = np.empty((2, len(starts), len(codes)), np.int32)
-    for q, column in enumerate(codes):
-        # the box of no row has its ends the wrong way round, so that nothing touches it
-        low[:, q] = np.minimum.reduceat(np.where(is_row, column, limits.max), starts)
-        high[:, q] = np.maximum.reduceat(np.where(is_row, column, limits.min), starts)
-    return Groups(base, low, high)

@@ -10,8 +10,9 @@ SIGMOD 2007, for bucketizations in cohorts. A row that stays keeps its signature
        rows are stored, and answered as if they were not there
     3. cohorts without any row are dropped, or left empty for others of the same signature
 
-In a database of neighbours newcomers who hide among each other come in groups of neighbours, and
-all is laid out anew (neighbours.py). The rest is about groups that are regrouped.
+In a database of neighbours newcomers who hide among each other are as many as a group has at least,
+and come in groups of neighbours; all is laid out anew (neighbours.py). The rest is about groups
+that are regrouped.
 
 Who stays is not touched: few words of the bitmaps change (edits.py), unless there is no room for
 newcomers, or more room than rows; then all rows are laid out anew (rebuild.py).
@@ -65,7 +66,7 @@ class Update:
 
     Rows that everybody sees went (``deleted``) and came (``inserted``); ``alone`` of these came in
     among counterfeits. ``withdrawn`` rows were deleted while they waited, ``waiting`` ones wait
-    now, for ``lacking`` rows of other values at least. The database now has so many ``rows`` and
+    now, for ``lacking`` more rows at least. The database now has so many ``rows`` and
     ``counterfeits``.
     """
 
@@ -146,7 +147,7 @@ def updated(
     gone, withdrawn, came = moves(responder, held, new, old, randomness)
     left = _without(held.n_rows, withdrawn)
     batch = _batch(responder, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
-    lacks = lacking(batch.values, responder.m)
+    lacks = lacking(batch.values, responder.m, responder.size or 0)
     # nobody comes in because somebody withdrew: that would tell the value that was too frequent
     eligible = lacks == 0 and len(came) > 0 and not len(withdrawn)
     enters = batch.rows.n_rows > 0 and (accept_exposure or eligible)

@@ -36,13 +36,14 @@ class Newcomers(NamedTuple):
     cohort: Codes
 
 
-def lacking(values: Codes, m: int) -> int:
-    """How many rows of other values have to come at least before rows can hide among each other.
+def lacking(values: Codes, m: int, least: int) -> int:
+    """How many more rows have to come at least before these can hide among each other.
 
-    They can when no value has more than 1/m of them; nobody lacks anything.
+    They can when they are as many as a group has at ``least``, and no value has more than 1/m of
+    them (only rows of other values help then); nobody lacks anything.
     """
     most = int(np.bincount(values, minlength=1).max())
-    return max(0, m * most - len(values))
+    return max(0, m * most - len(values), least - len(values) if len(values) else 0)
 
 
 def placed_together(

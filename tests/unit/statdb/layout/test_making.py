@@ -37,15 +37,16 @@ def made(**options: Any) -> tuple[object, int | None, int | None]:
 
 
 def test_neighbours_are_the_default() -> None:
-    assert made() == ("neighbours", 20, None)
+    assert made() == made(framework="generalization") == ("neighbours", 20, None)
     assert made(size=5) == ("neighbours", 8, None)
     assert made(first="neighbours", size=100) == ("neighbours", 100, None)
 
 
-def test_who_names_a_cohort_or_boxes_wants_regrouping() -> None:
+def test_who_names_a_cohort_wants_regrouping() -> None:
     assert made(cohort=3) == ("signatures", None, 3)
     assert made(cohort=None) == ("signatures", None, None)
-    assert made(framework="generalization") == ("signatures", None, 8)
+    assert made(cohort=8, framework="generalization") == ("signatures", None, 8)
+    assert made(first="signatures", framework="generalization") == ("signatures", None, 8)
     assert made(first="anatomize") == ("anatomize", None, 8)
 
 
@@ -53,7 +54,6 @@ def test_who_names_a_cohort_or_boxes_wants_regrouping() -> None:
     ("options", "said"),
     [
         ({"first": "neighbours", "cohort": 8}, "never regrouped"),
-        ({"first": "neighbours", "framework": "generalization"}, "'anatomy' only"),
         ({"first": "signatures", "size": 20}, "leave it out"),
         ({"cohort": 8, "size": 20}, "leave it out"),
         ({"size": 0}, "1 or more"),

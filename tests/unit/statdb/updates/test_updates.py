@@ -317,7 +317,7 @@ def test_answers_do_not_tell_which_value_lost_a_row(framework: Any, cohort: int 
 
 def test_the_last_row_cannot_be_deleted() -> None:
     truth = by_value("abc", 2)
-    responder = Responder.create(microdata(truth), m=3, seed=1)
+    responder = Responder.create(microdata(truth), m=3, size=3, seed=1)
     with pytest.raises(DataError, match="no row would be left"):
         change(responder, None, truth)
     assert change(responder, by_value("cab", 3), truth).update.rows == 9
