@@ -70,6 +70,17 @@ def python_values(values: pa.Array) -> list[Any]:
     return [shown(value, values.type) for value in comparable(values)]
 
 
+def askable_values(values: pa.Array) -> list[Any]:
+    """The same as conditions take them: a time of day that Python does not have is a text."""
+    if values.type != pa.time64("ns"):
+        return python_values(values)
+    texts = values.cast(pa.string()).to_pylist()
+    return [
+        text if _is_too_fine(number, values.type) else shown(number, values.type)
+        for number, text in zip(comparable(values), texts, strict=True)
+    ]
+
+
 def of_python(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """The way back from ``python_values``; Arrow does not take all that NumPy has."""
     numbers = [None if value is None else int(unit_number(value, kind)) for value in values]
@@ -181,12 +192,17 @@ def _nanolength(number: int) -> Any:
 
 
 def _time_of_day(number: int, kind: pa.DataType) -> time:
-    if kind.unit == "ns" and number % 1_000:
+    if _is_too_fine(number, kind):
         raise QueryRefused(
             "a time of day finer than microseconds cannot be shown; such rows can be counted",
             clause="SELECT",
         )
     return (_MIDNIGHT + timedelta(microseconds=_microseconds(number, kind))).time()
+
+
+def _is_too_fine(number: Any, kind: pa.DataType) -> bool:
+    """Whether it is a time of day between two microseconds."""
+    return number is not None and kind == pa.time64("ns") and number % 1_000 != 0
 
 
 def _microseconds(number: int, kind: pa.DataType) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
-from sfumato.core.moments import python_values
+from sfumato.core.moments import askable_values
 from sfumato.core.predicates import Predicate, between, one_of
 from sfumato.core.query import Query
 from sfumato.errors import ParameterError, SchemaError
@@ -130,7 +130,7 @@ class _Line:
     """An attribute's values side by side."""
 
     def __init__(self, attribute: Attribute) -> None:
-        self.values = python_values(attribute.values)
+        self.values = askable_values(attribute.values)
         self.ordered = attribute.ordered
 
     def interval(self, length: int, random: np.random.Generator) -> Predicate:
@@ -148,7 +148,7 @@ def _chosen(table: Microdata, number: int, random: np.random.Generator) -> list[
 
 
 def _values(attribute: Attribute) -> list[Any]:
-    return [*python_values(attribute.values), *([None] if attribute.has_missing else [])]
+    return [*askable_values(attribute.values), *([None] if attribute.has_missing else [])]
 
 
 def _upper(domain: Sequence[Any], share: float) -> int:

@@ -475,3 +475,19 @@ def test_a_belief_as_a_document() -> None:
     stated = found.to_dict()
     assert stated["values"][0] == {"value": "a", "probability": 0.75, "breach": 0.375}
     assert (stated["largest"], stated["present"], stated["listed"]) == (0.75, 0.5, 8)
+
+
+@pytest.mark.parametrize("form", ["anatomized", "permuted", "generalized"])
+def test_values_that_were_dealt_to_other_rows_are_refused(form: Any) -> None:
+    """Though there are as many of each as in the table that was published."""
+    random = np.random.default_rng(1)
+    ages = random.integers(20, 60, 200)
+    rows = pa.table({"age": ages, "ill": [f"i{age // 8}{i % 3}" for i, age in enumerate(ages)]})
+    schema = sf.Schema(quasi=["age"], sensitive="ill")
+    table = sf.read(rows, schema)
+    release = sf.publish(table, sf.Mondrian(), sf.LDiversity(3), form=form)
+    sf.individual_breach(release, table)
+    dealt = rows.set_column(1, "ill", pa.concat_arrays(rows["ill"].chunks).take(
+        pa.array(np.roll(np.arange(200), 1))))  # fmt: skip
+    with pytest.raises(DataError, match="rows and values do not go together as they were publish"):
+        sf.individual_breach(release, sf.read(dealt, schema))

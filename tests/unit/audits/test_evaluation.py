@@ -139,6 +139,7 @@ MOMENTS = [
     pa.timestamp("s", "UTC"),
     pa.timestamp("us", "Europe/Rome"),
     pa.time64("us"),
+    pa.time64("ns"),
     pa.time32("s"),
     pa.duration("us"),
     pa.duration("ns"),
@@ -171,6 +172,19 @@ def test_sensitive_times_finer_than_pythons_are_named_in_distributions() -> None
     among = seen.distributions[0].among
     assert among is not None
     assert among[1] in {*(f"00:00:00.00000000{i}" for i in range(4)), "00:00:00", "(missing)"}
+
+
+def test_quasi_identifying_times_finer_than_pythons_are_compared() -> None:
+    """Bins and questions name them by texts, which are read as such."""
+    n = 60
+    moments = pa.array([i % 40 for i in range(n)], pa.int64()).cast(pa.time64("ns"))
+    rows = pa.table({"a": range(n), "d": moments, "s": [i % 5 for i in range(n)]})
+    table = sf.read(rows, sf.Schema(quasi=["a", "d"], sensitive="s"))
+    for seen in (measured(table, apart(table)), measured(table, boxes(table))):
+        for shown in seen.distributions:
+            assert_within_bounds(shown.truth, shown.lo, shown.hi)
+            assert sum(shown.truth) <= n
+        assert_sound(seen)
 
 
 def assert_within_bounds(truth: tuple[int, ...], lo: tuple[int, ...], hi: tuple[int, ...]) -> None:

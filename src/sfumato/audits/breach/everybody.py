@@ -16,7 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.audits.breach.kernel import name_values
-from sfumato.audits.breach.known_values import require_matched, require_rows, require_values
+from sfumato.audits.breach.known_values import (
+    require_matched,
+    require_possible,
+    require_rows,
+    require_values,
+)
 from sfumato.audits.breach.matching import ShownCells, cells_of
 from sfumato.audits.breach.persons import Persons
 from sfumato.audits.breach.results import Breach
@@ -80,13 +85,15 @@ def named_chances(
     require_rows(view.release, truth.n_rows)
     real = translated(truth.attributes[view.name], view.attribute)
     require_values(view.groups, truth.value_counts[view.name], real, suppressed)
-    shares, unmatched = view.groups.shares, 0
+    shares, unmatched, impossible = view.groups.shares, 0, 0
     for cells, part in _blocks(view, truth, memory):
         chances = row_chances(cells, view.release, external, names)
-        found, strangers = _named(view, cells, part, chances, shares, real)
+        found, strangers, others = _named(view, cells, part, chances, shares, real)
         unmatched += strangers
+        impossible += others
         yield found, strangers
     require_matched(unmatched, suppressed)
+    require_possible(impossible, suppressed - unmatched, view.name)
 
 
 def _blocks(
@@ -117,8 +124,10 @@ def _named(
     chances: Floats,
     shares: Floats,
     real: Codes,
-) -> tuple[Floats, int]:
-    """The chance that each person's value is named; ``chances`` are that a cell's row is theirs."""
+) -> tuple[Floats, int, int]:
+    """The chance that each person's value is named, how many persons fit nothing, and how many fit
+    groups without their value; ``chances`` are that a cell's row is theirs.
+    """
     persons = Persons.true(view.release, part)
     vectors, numbers, _ = persons.distinct()
     asked, asked_starts = rows_by_group(numbers, vectors.n_rows)
@@ -134,7 +143,7 @@ def _named(
         np.add.at(present, match.vectors, chances[match.cells])
     unmatched = named < 0
     found = np.where(unmatched, 0.0, named) * np.minimum(1.0, present)[numbers]
-    return found, int(np.count_nonzero(unmatched))
+    return found, int(np.count_nonzero(unmatched)), int(np.count_nonzero(named == 0))
 
 
 def translated(truth: Attribute, published: Attribute) -> Codes:

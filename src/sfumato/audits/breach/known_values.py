@@ -88,6 +88,15 @@ def require_matched(unmatched: int, suppressed: int) -> None:
         raise DataError(f"{unmatched:,} rows of the true table fit no published row; {_REMEDY}")
 
 
+def require_possible(impossible: int, left_out: int, name: str) -> None:
+    """Raise if more rows than were left out have a value that no group they fit has."""
+    if impossible > left_out:
+        raise DataError(
+            f"{impossible:,} rows of the true table have a value of {name!r} that no group which "
+            f"they fit has: rows and values do not go together as they were published; {_REMEDY}"
+        )
+
+
 def _fits_somewhere(release: Guessed, name: str, values: pa.Array) -> bool:
     persons = Persons.of_arrays({name: values}, len(values))
     return any(len(part.cells) for part in cells_of(release, [name]).match(persons))

@@ -21,7 +21,7 @@ import pyarrow as pa
 from sfumato.audits.scales import round_step, whole_step
 from sfumato.core.arrays import Counts
 from sfumato.core.attribute import Attribute, Kind
-from sfumato.core.moments import comparable, python_values
+from sfumato.core.moments import askable_values, comparable
 from sfumato.core.predicates import Compare, Missing, Predicate, at_least, one_of
 
 _CROWDED = 0.8  # one range with more rows than this tells nothing; ranges of equal counts do
@@ -43,16 +43,16 @@ def bins_of(attribute: Attribute, counts: Counts, most: int) -> tuple[Bin, ...]:
     if attribute.kind is Kind.NUMERICAL and len(attribute.values) > 1:
         found = _ranges(attribute, _edges(attribute, known, room))
     elif attribute.ordered:
-        found = _runs(python_values(attribute.values), room)
+        found = _runs(askable_values(attribute.values), room)
     else:
-        found = _most_frequent(python_values(attribute.values), known, room)
+        found = _most_frequent(askable_values(attribute.values), known, room)
     return (*found, *([Bin("(missing)", Missing())] if attribute.has_missing else []))
 
 
 def _edges(attribute: Attribute, counts: Counts, most: int) -> list[Any]:
     """Where ranges begin, the first one at the least value."""
     if len(attribute.values) <= most:
-        return python_values(attribute.values)
+        return askable_values(attribute.values)
     if pa.types.is_temporal(attribute.values.type):
         firsts = np.linspace(attribute.positions[0], attribute.positions[-1], most + 1)[:-1]
         return _at(attribute, np.searchsorted(attribute.positions, firsts))
@@ -88,11 +88,11 @@ def _even(attribute: Attribute, counts: Counts, most: int) -> list[Any]:
 
 
 def _at(attribute: Attribute, codes: Counts) -> list[Any]:
-    return python_values(attribute.values.take(pa.array(np.unique(codes))))
+    return askable_values(attribute.values.take(pa.array(np.unique(codes))))
 
 
 def _ranges(attribute: Attribute, edges: Sequence[Any]) -> Iterator[Bin]:
-    (last,) = python_values(attribute.values[-1:])
+    (last,) = askable_values(attribute.values[-1:])
     if len(edges) > 1:
         yield Bin(_span(attribute, edges[0], edges[1]), Compare("<", edges[1]))
     for low, high in pairwise(edges[1:]):

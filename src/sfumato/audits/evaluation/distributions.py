@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.answers.answerer import Answerer
 from sfumato.answers.rows import KeyCounts
@@ -21,11 +20,11 @@ from sfumato.audits.evaluation.bins import Bin, bins_of, shown
 from sfumato.core.answer import CountAnswers
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.attribute import Attribute
-from sfumato.core.moments import comparable, python_values
+from sfumato.core.moments import askable_values, comparable
 from sfumato.core.query import Query
 from sfumato.core.schema import Role
 from sfumato.engines.parts import TableParts
-from sfumato.errors import DataError, QueryRefused
+from sfumato.errors import DataError
 from sfumato.forms.registry import Release, form_of
 
 _BINS = 20
@@ -130,11 +129,7 @@ def _relation(release: Release, table: TableParts, name: str, sensitive: str) ->
 
 
 def _label(attribute: Attribute, code: int) -> str:
-    try:
-        values = python_values(attribute.values[code : code + 1])
-    except QueryRefused:  # finer than Python has times of day
-        return str(attribute.values[code].cast(pa.string()))
-    return shown(*(values or [None]))
+    return shown(*(askable_values(attribute.values[code : code + 1]) or [None]))
 
 
 def _by_value(
