@@ -116,7 +116,7 @@ def test_answers_are_those_of_the_version(dims: int, cohort: int | None, gone: i
 
 
 def test_no_interval_ends_above_the_number_of_rows() -> None:
-    responder = Responder.create(people(400), m=3, framework="generalization", seed=1)
+    responder = Responder.create(people(400), m=3, cohort=8, framework="generalization", seed=1)
     responder = without(responder, list(range(0, 400, 5)))
     rows = responder.n_rows
     for where in ("", "disease >= 0", "a >= 0"):  # conditions that keep everything are none
