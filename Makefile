@@ -22,7 +22,7 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header -
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage browser lint types format bench fuzz reproduce lock build clean
+.PHONY: help demo test quick coverage browser lint types format bench fuzz spark kills reproduce lock build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -68,15 +68,33 @@ bench: $(VENV)/.dev ## Measure speed against peers and physical limits
 fuzz: $(VENV)/.dev ## Judge random tables, databases, damages and faults: FUZZ_ARGS="releases --count 100000"
 	@$(BIN)/python -m fuzzing $(FUZZ_ARGS)
 
+spark: ## Run the tests of clusters on Spark, in an environment of its own (half a gigabyte, needs Java)
+	@command -v java >/dev/null || [ -n "$$JAVA_HOME" ] || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "installing a JDK"; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+				openjdk-17-jre-headless >/dev/null; \
+		fi
+	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then \
+		$(MAKE) --no-print-directory VENV=.venv-spark .venv-spark/.spark && \
+		.venv-spark/bin/python -m pytest -q -k spark tests/conformance/test_clusters_alike.py \
+			tests/unit/engines/test_kills.py tests/unit/engines/test_spark.py $(PYTEST_ARGS); \
+	else echo "no Java: the tests on Spark are skipped; install a JDK of version 17 or newer"; fi
+
+kills: $(VENV)/.dev ## Kill workers of a cluster in the middle of their work, twenty times
+	@SFUMATO_KILLS=20 $(BIN)/python -m pytest -q tests/unit/engines/test_kills.py $(PYTEST_ARGS)
+
 reproduce: $(VENV)/.runtime ## Regenerate the figures of the Mondrian paper
 	@$(BIN)/sfumato reproduce mondrian
 
 lock: ## Resolve the dependencies again into requirements/ (needs uv)
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: pip install uv, or UV=path/to/uv" >&2; exit 1; }
-	@echo "locking requirements/dev.txt, requirements/runtime.txt"
-	@$(COMPILE) --all-extras --group dev --output-file requirements/dev.txt >/dev/null
+	@echo "locking requirements/dev.txt, requirements/runtime.txt, requirements/spark.txt"
+	@$(COMPILE) --extra all --group dev --output-file requirements/dev.txt >/dev/null
 	@$(COMPILE) --extra plot --group build --constraint requirements/dev.txt \
 		--output-file requirements/runtime.txt >/dev/null
+	@$(COMPILE) --extra spark --constraint requirements/dev.txt \
+		--output-file requirements/spark.txt >/dev/null
 
 build: $(VENV)/.runtime ## Build the wheel and the source archive into dist/
 	@rm -rf dist
@@ -108,3 +126,8 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/.created
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-build-isolation --no-deps -e .
 	@touch $@ $(VENV)/.runtime
+
+$(VENV)/.spark: requirements/spark.txt $(VENV)/.dev
+	@echo "installing requirements/spark.txt"
+	@$(PIP) install --require-hashes -r requirements/spark.txt
+	@touch $@

@@ -41,7 +41,10 @@ FACE = "sfumato"
 FACE_LAYER = 9
 
 # Imported by the functions that need them, so that ``import sfumato`` stays fast.
-HEAVY = {"matplotlib", "pyspark", "pandas", "polars", "sklearn", "starlette", "uvicorn"}
+HEAVY = {
+    "cloudpickle", "dask", "distributed", "matplotlib", "pandas", "polars", "pyspark", "sklearn",
+    "starlette", "uvicorn",
+}  # fmt: skip
 HEAVY_PREFIXES = ("adbc_driver_",)
 NUMBA_HOME = "core/compiled.py"
 TYPES_ONLY = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}

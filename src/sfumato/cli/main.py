@@ -38,9 +38,11 @@ _COMMANDS = {
     "statdb": "A database that answers any number of questions with intervals.",
     "demo": "Everything on a bundled table, in seconds.",
     "reproduce": "Run the experiments of a paper again.",
+    "doctor": "Say what is installed, which cluster answers, and what is missing.",
 }
 
-
+# figures are drawn with what is there, and clusters need what other commands do without
+_WHOLE = frozenset({"reproduce", "dask", "spark", "doctor"})
 _THIS = "this command"
 
 
@@ -81,8 +83,8 @@ def main(arguments: list[str] | None = None) -> None:
         warnings.simplefilter("always", SfumatoWarning)
         warnings.showwarning = _warn
         signal.signal(signal.SIGTERM, _terminate)
-        if (sys.argv[1:] if arguments is None else arguments)[:1] != ["reproduce"]:
-            without_needless()  # figures are drawn with what is there
+        if not _WHOLE.intersection(sys.argv[1:] if arguments is None else arguments):
+            without_needless()
         clear()  # what a killed run has left, wherever it was: it may hold rows as they are
         sys.exit(guarded(lambda: _run(arguments), _refuse))
 

@@ -21,6 +21,7 @@ from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
+from sfumato.engines.choice import CLUSTERS
 from sfumato.engines.reading import read
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.forms.columns import Labels
@@ -47,7 +48,7 @@ _FOR_JOINS = ("id_column", "rename", "join", "no_trim")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
     "workload", "refine", "near", "size", "suppress", "time_limit", "labels", "means", "engine",
-    "memory",
+    "scheduler", "master", "memory",
 )  # fmt: skip
 _ABOUT_VALUES = ("l", "distinct_l", "entropy_l", "recursive", "t")
 _FRONTIER = (
@@ -152,17 +153,29 @@ _FRONTIER = (
 )
 @click.option(
     "--engine",
-    type=click.Choice(["auto", "memory", "stream"]),
+    type=click.Choice(["auto", "memory", "stream", *CLUSTERS]),
     default="auto",
     show_default=True,
-    help="stream: read a file that does not fit into memory part by part.",
+    help="stream: read a file that does not fit into memory part by part; dask, spark: the same by "
+    "the workers of a cluster.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="--engine dask: the cluster's scheduler, such as tls://host:8786; without one, processes "
+    "of this machine work.",
+)
+@click.option(
+    "--master",
+    metavar="ADDRESS",
+    help="--engine spark: the cluster's master, such as spark://host:7077; as above without one.",
 )
 @click.option(
     "--memory",
     type=Bytes(),
     metavar="SIZE",
-    help="How much memory streaming may take, such as 2GB or 500MiB; by default half of what is "
-    "free.",
+    help="How much memory streaming, or each worker, may take, such as 2GB or 500MiB; by default "
+    "half of what is free.",
 )
 @click.option(
     "--external",
@@ -242,7 +255,7 @@ def publish(
         noisy.write(output, **writing)
         manifest = noisy.manifest
     elif given["external"] is not None:
-        require_default(("m", "p", "form", "means"), "not with --external")
+        require_default(("m", "p", "form", "means", "scheduler", "master"), "not with --external")
         require_room(output, force)
         with show.stages(quiet=as_json) as tell:
             tell("reading", 0.0)
@@ -262,8 +275,9 @@ def publish(
         with show.stages(quiet=as_json) as tell:
             manifest = publish_file(
                 source, schema, algorithm, _model(given), output,
-                engine=given["engine"], form=form, labels=labels, means=means, seed=seed,
-                memory_limit=given["memory"], progress=tell, **reading, **writing,
+                engine=given["engine"], scheduler=given["scheduler"], master=given["master"],
+                form=form, labels=labels, means=means, seed=seed, memory_limit=given["memory"],
+                progress=tell, **reading, **writing,
             )  # fmt: skip
     if as_json:
         click.echo(manifest.to_json(), nl=False)

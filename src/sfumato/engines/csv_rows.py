@@ -5,13 +5,15 @@ The types are decided on all texts, as io.text_types does, which takes a scan of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from sfumato.engines.splits import Split
 from sfumato.errors import DataError
 from sfumato.io.csv_files import (
     Layout,
@@ -30,29 +32,47 @@ _MOST_TEXTS = 2**20
 _MINUS_0 = r"-0+(\.0+)?"
 
 
-def csv_types(
+@dataclass(frozen=True, slots=True)
+class CsvFiles:
+    """CSV files with the types of their columns, and how many rows each has."""
+
+    kinds: Mapping[str, pa.DataType]
+    n_rows: Mapping[Path, int]
+    missing: Collection[str]
+    first: FirstLine
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """In the order of their rows."""
+        return list(self.n_rows)
+
+    def read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The rows of a file: where one begins in its middle, nobody knows."""
+        for table in _texts(split.file, columns, self.first):
+            typed = [
+                _as_type(table.column(name), self.kinds[name], self.missing) for name in columns
+            ]
+            yield pa.table(typed, names=list(columns))
+
+    def sizes(self, file: Path) -> Sequence[int]:
+        """All rows."""
+        return [self.n_rows[file]]
+
+
+def open_csv(
     files: Sequence[Path], columns: Sequence[str], missing: Collection[str], first: FirstLine
-) -> dict[str, pa.DataType]:
+) -> CsvFiles:
     """The type that all texts of a column have."""
     guesses = {name: _Guess(name) for name in columns}
-    for table in _texts(files, columns, first):
-        for name in columns:
-            for chunk in table.column(name).chunks:
-                guesses[name].see(_trimmed(chunk, missing))
-    return {name: guess.kind for name, guess in guesses.items()}
-
-
-def scan_csv(
-    files: Sequence[Path],
-    columns: Sequence[str],
-    kinds: dict[str, pa.DataType],
-    missing: Collection[str],
-    first: FirstLine,
-) -> Iterator[pa.Table]:
-    """The rows, with the types that csv_types has found."""
-    for table in _texts(files, columns, first):
-        typed = [_as_type(table.column(name), kinds[name], missing) for name in columns]
-        yield pa.table(typed, names=list(columns))
+    n_rows = dict.fromkeys(files, 0)
+    for file in files:
+        for table in _texts(file, columns, first):
+            n_rows[file] += table.num_rows
+            for name in columns:
+                for chunk in table.column(name).chunks:
+                    guesses[name].see(_trimmed(chunk, missing))
+    kinds = {name: guess.kind for name, guess in guesses.items()}
+    return CsvFiles(kinds, n_rows, missing, first)
 
 
 class _Guess:
@@ -174,12 +194,11 @@ def _trimmed(chunk: pa.DictionaryArray, missing: Collection[str]) -> pa.Array:
     return _absent(pc.utf8_trim_whitespace(chunk.dictionary), ["", *missing])
 
 
-def _texts(files: Sequence[Path], columns: Sequence[str], first: FirstLine) -> Iterator[pa.Table]:
+def _texts(file: Path, columns: Sequence[str], first: FirstLine) -> Iterator[pa.Table]:
     """The raw texts of the columns, as dictionaries: each text is then looked at once a batch."""
-    for file in files:
-        with _explained(file):
-            for batch in _batches(file, layout_of(file, first), columns):
-                yield pa.table(batch).rename_columns(list(columns))
+    with _explained(file):
+        for batch in _batches(file, layout_of(file, first), columns):
+            yield pa.table(batch).rename_columns(list(columns))
 
 
 def _batches(file: Path, layout: Layout, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

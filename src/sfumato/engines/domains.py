@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -62,9 +61,14 @@ class Counted:
 
 def open_engine(rows: Rows, scratch: Scratch, tell: Callable[[], None]) -> StreamEngine:
     """The rows of a source in parts, numbered; ``tell`` hears of every part that has passed."""
+    columns = numbered_columns(rows)
+    return StreamEngine(lambda: numbered(rows, columns, rows.scan(columns)), scratch, tell)
+
+
+def numbered_columns(rows: Rows) -> list[str]:
+    """The columns that are read, beside which there is to be one with the numbers of rows."""
     schema = rows.schema
-    columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    return StreamEngine(partial(_numbered, rows, columns), scratch, tell)
+    return [*schema.quasi, *schema.sensitive, *schema.insensitive]
 
 
 def count_values(engine: Engine, rows: Rows) -> Counted:
@@ -99,25 +103,30 @@ def _merged(one: dict[str, Tally], other: dict[str, Tally]) -> dict[str, Tally]:
     return one
 
 
-def _numbered(rows: Rows, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Parts of one size, each row with its number."""
-    first = 0
+def numbered(
+    rows: Rows,
+    columns: Sequence[str],
+    batches: Iterator[pa.Table],
+    first: int = 0,
+    most: int | None = None,
+) -> Iterator[pa.Table]:
+    """Parts of one size, each row with its number, from the first one on."""
     # at least one part, so that there is something to count in
     nothing = rows.fields(columns).empty_table()
-    for part in joined_parts(chain((nothing,), rows.scan(columns))):
+    for part in joined_parts(chain((nothing,), batches), most):
         numbers = pa.array(np.arange(first, first + part.num_rows))
         first += part.num_rows
         yield part.append_column(ROW, numbers)
 
 
-def joined_parts(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def joined_parts(batches: Iterator[pa.Table], most: int | None = None) -> Iterator[pa.Table]:
     """Batches put together until they are as large as a part is."""
     held: list[pa.Table] = []
     size = 0
     for batch in batches:
         held.append(batch)
         size += batch.num_rows
-        if size >= PART_ROWS:
+        if size >= (most or PART_ROWS):
             yield pa.concat_tables(held).combine_chunks()
             held, size = [], 0
     if held:

@@ -27,6 +27,13 @@ def memory_or_half(limit: int | None) -> int:
     return limit
 
 
+def processors() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _offers() -> Iterator[int]:
     machine = _kilobytes(Path("/proc/meminfo"), "MemAvailable")
     if machine is not None:

@@ -8,9 +8,9 @@ never among them.
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,9 +19,10 @@ import pyarrow.parquet as pq
 from sfumato.core.attribute import Attribute, encode
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
-from sfumato.engines.csv_rows import csv_types, scan_csv
+from sfumato.engines.csv_rows import open_csv
 from sfumato.engines.memory import memory_or_half
-from sfumato.engines.typed_rows import is_typed, scan_typed, stated_types
+from sfumato.engines.splits import Files, Split, scan
+from sfumato.engines.typed_rows import TypedFiles, is_typed, stated_types
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.files import CSV, PARQUET, chunks_of, open_file
@@ -30,7 +31,6 @@ from sfumato.io.plain import normalized, plain_table
 
 # What reading, encoding and publishing in memory take for each value.
 _IN_MEMORY_BYTES = 24
-Scan = Callable[[Sequence[str]], Iterator[pa.Table]]
 Stamp = tuple[Path, int, int, int]
 
 
@@ -43,14 +43,18 @@ class Rows:
     label: str
     schema: Schema
     types: dict[str, pa.DataType]
-    raw: Scan
+    files: Files
     stamps: Sequence[Stamp]
     missing: Collection[str] = ()
 
     def scan(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The named columns, some thousand rows at a time."""
+        return chain.from_iterable(self.read(Split(file), columns) for file in self.files.files)
+
+    def read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The named columns of a split."""
         compared = {*self.schema.quasi, *self.schema.sensitive}
-        for raw in self.raw(columns):
+        for raw in self.files.read(split, columns):
             table = normalized(raw, compared, self.missing)
             clean = [self._clean(name, table.column(name)) for name in columns]
             yield pa.table(clean, schema=self.fields(columns))
@@ -102,11 +106,11 @@ class Columns:
 
     label: str
     types: dict[str, pa.DataType]
-    raw: Scan
+    files: Files
 
     def scan(self, columns: Sequence[str], missing: Collection[str]) -> Iterator[pa.Table]:
         """Some columns as reading them whole gives them, blanks around texts dropped."""
-        for raw in self.raw(columns):
+        for raw in scan(self.files, columns):
             with reading(self.label):
                 table = normalized(raw, columns, missing)
             yield table
@@ -126,7 +130,7 @@ def open_rows(
         require_columns(open_file(file, first=first).names, schema)
     stamps = [_stamp(file) for file in files]
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    _, kinds, raw = _opened(source, columns, missing, first)
+    _, kinds, opened = _opened(source, columns, missing, first)
     coded = {*schema.quasi, *schema.sensitive}
     types = {
         # encoding settles the type, and refuses what cannot be published
@@ -135,7 +139,7 @@ def open_rows(
         else kind
         for name, kind in kinds.items()
     }
-    return Rows(str(source), schema, types, raw, stamps, missing)
+    return Rows(str(source), schema, types, opened, stamps, missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +151,14 @@ class NamedRows:
     label: str
     called: Mapping[str, str]
     types: Mapping[str, pa.DataType]
-    raw: Scan
+    files: Files
     missing: Collection[str] = ()
 
     def scan(self) -> Iterator[pa.Table]:
         """Some thousand rows at a time; of a file without rows an empty table."""
         theirs = list(dict.fromkeys(self.called.values()))
         yield pa.schema(list(self.types.items())).empty_table()
-        for raw in self.raw(theirs):
+        for raw in scan(self.files, theirs):
             table = normalized(raw, theirs, self.missing)
             columns = [table.column(name) for name in self.called.values()]
             yield pa.table(columns, schema=pa.schema(list(self.types.items())))
@@ -168,9 +172,9 @@ def open_named(
 ) -> NamedRows:
     """Some columns of a Parquet, Arrow or CSV file, each ``called`` as the mapping says there."""
     theirs = list(dict.fromkeys(called.values()))
-    label, kinds, raw = _opened(source, theirs, missing, first or FirstLine())
+    label, kinds, files = _opened(source, theirs, missing, first or FirstLine())
     types = {ours: kinds[name] for ours, name in called.items()}
-    return NamedRows(label, called, types, raw, missing)
+    return NamedRows(label, called, types, files, missing)
 
 
 def open_columns(
@@ -193,10 +197,10 @@ def together(
     names = [open_file(file, missing, first).names for file in files]
 
     def load(columns: Sequence[str]) -> pa.Table:
-        _, kinds, raw = _opened(source, columns, missing, first)
+        _, kinds, opened = _opened(source, columns, missing, first)
         # typed files are not mapped here: whoever writes to them then changes what was looked at
         typed = (plain_table(open_file(file).load(columns)) for file in files)
-        parts = typed if all(map(is_typed, files)) else raw(columns)
+        parts = typed if all(map(is_typed, files)) else scan(opened, columns)
         return pa.concat_tables([pa.schema(list(kinds.items())).empty_table(), *parts])
 
     shared = (name for name in names[0] if all(name in others for others in names))
@@ -210,14 +214,13 @@ def column_names(source: str | Path, first: FirstLine) -> tuple[str, ...]:
 
 def _opened(
     source: str | Path, columns: Sequence[str], missing: Collection[str], first: FirstLine
-) -> tuple[str, dict[str, pa.DataType], Scan]:
+) -> tuple[str, dict[str, pa.DataType], Files]:
     files = _files(source)
     if all(map(is_typed, files)):
-        return str(source), stated_types(files, columns), partial(scan_typed, files)
+        return str(source), stated_types(files, columns), TypedFiles(files)
     if all(file.name.lower().endswith(CSV) for file in files):
-        kinds = csv_types(files, columns, missing, first)
-        scan = partial(scan_csv, files, kinds=kinds, missing=missing, first=first)
-        return str(source), kinds, scan
+        opened = open_csv(files, columns, missing, first)
+        return str(source), dict(opened.kinds), opened
     raise DataError(
         f"{source} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
         source=str(source),

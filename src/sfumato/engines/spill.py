@@ -5,14 +5,15 @@ holds the rows of a block that came with a chunk. Arrow files are read by batch 
 of one seek each, and not mapped: a mapping would count against a limit on address space.
 
 The rows are as they were. So where the system lets an open file be read without a name (Linux) it
-loses its name at once: whatever ends the process, nothing of it is left.
+loses its name at once: whatever ends the process, nothing of it is left. Only what another process
+is to read keeps its name.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -47,8 +48,9 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
 class Spill:
     """``add`` chunks inside a with statement, then ``block`` gives back what belongs together."""
 
-    def __init__(self, path: Path, fields: pa.Schema, n_blocks: int) -> None:
+    def __init__(self, path: Path, fields: pa.Schema, n_blocks: int, named: bool = False) -> None:
         self._path = path
+        self._named = named
         self._fields = fields
         self._n_blocks = n_blocks
         self._chunks = 0
@@ -62,6 +64,8 @@ class Spill:
         self._writer = pyarrow.ipc.new_file(
             str(self._path), self._fields, options=_options(self._fields)
         )
+        if self._named:
+            return self
         handle = os.open(self._path, os.O_RDONLY)
         unnamed = Path(f"/proc/self/fd/{handle}")
         if unnamed.exists():
@@ -116,6 +120,14 @@ class Spill:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+
+def stored_batches(path: Path, numbers: Callable[[int], range]) -> Iterator[pa.Table]:
+    """Batches of a file that kept its name; ``numbers`` are told how many there are."""
+    with pa.OSFile(str(path)) as file:
+        reader = pyarrow.ipc.open_file(file, options=_READ)
+        for number in numbers(reader.num_record_batches):
+            yield pa.Table.from_batches([reader.get_batch(number)])
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:

@@ -11,8 +11,9 @@ from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
-from sfumato.engines.choice import Engine, require_engine
+from sfumato.engines.choice import CLUSTERS, Cluster, Engine, address_of, require_engine
 from sfumato.engines.memory import memory_or_half
+from sfumato.engines.opening import open_workers
 from sfumato.engines.rows import needs_streaming, open_rows, together
 from sfumato.errors import ParameterError
 from sfumato.forms.columns import Labels
@@ -37,7 +38,9 @@ def publish_file(
     model: Model,
     output: str | Path,
     *,
-    engine: Engine = "auto",
+    engine: Engine | Cluster = "auto",
+    scheduler: str | None = None,
+    master: str | None = None,
     form: Form | None = None,
     labels: Labels | None = None,
     means: bool | Sequence[str] = False,
@@ -57,30 +60,35 @@ def publish_file(
     All algorithms but SingleDimensional can do so with a file that does not fit into memory; most
     need memory for its different combinations of values (docs/methods.md). ``engine`` "auto"
     streams when the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in
-    bytes, half of what the machine offers by default. A short ``seed`` needs ``experiment``, and is
-    stated.
+    bytes, half of what the machine offers by default. "dask" and "spark" have the same done by the
+    workers of the cluster whose ``scheduler`` or ``master`` has this address, by processes of this
+    machine without one; the limit is then that of each worker (docs/cluster.md). A short ``seed``
+    needs ``experiment``, and is stated.
 
     >>> schema = sf.read_schema("patients.toml")
     >>> sf.publish_file("patients.csv", schema, sf.Anatomize(), sf.LDiversity(4), "out")
     Manifest(anatomized, 1,000 rows in 36 groups, l-diversity, made by anatomize)
     """
     require_written(stated_seed(seed), experiment=experiment)
-    require_engine(engine, memory_limit)
+    require_engine(engine, memory_limit, CLUSTERS)
+    address = address_of(engine, scheduler, master)
     require_room(output, force)
     require_format(format)
     tell, first = progress or silent, FirstLine.said(names, header)
     shape: Any = form or algorithm.form
     needs = requirements(model, schema)
-    if engine == "stream":
+    insists = engine in ("stream", *CLUSTERS)
+    if insists:
         _require_streaming(algorithm, shape, needs, query)
-    wanted = engine == "stream" or (engine == "auto" and needs_streaming(source, schema))
+    wanted = insists or (engine == "auto" and needs_streaming(source, schema))
     if wanted and _streams(algorithm, shape, needs, query):
         assert isinstance(algorithm, Planner)
         rows = open_rows(source, schema, markers(missing), first)
         shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
-        memory = memory_or_half(memory_limit)
-        wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
-        return stream_release(rows, wish, output, Randomness(seed), force, tell)
+        with open_workers(engine, address, memory_limit) as workers:
+            memory = memory_or_half(memory_limit) if workers is None else workers.memory
+            wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
+            return stream_release(rows, wish, output, Randomness(seed), force, tell, workers)
     tell("reading", 0.0)
     whole = together(source, markers(missing), first)
     table = read_whole(whole, schema, query=query, missing=missing, names=names, header=header)

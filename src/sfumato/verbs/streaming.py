@@ -30,12 +30,12 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
+from sfumato.engines.cluster import Workers
 from sfumato.engines.coded import microdata
-from sfumato.engines.domains import Counted, count_values, open_engine
+from sfumato.engines.domains import Counted, count_values
+from sfumato.engines.opening import engine_for
 from sfumato.engines.room import Room
 from sfumato.engines.rows import Rows
-from sfumato.engines.spill import scratch_folder
-from sfumato.engines.stream import Scratch
 from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.checksums import sealed
 from sfumato.forms.columns import Labels
@@ -91,17 +91,25 @@ class ReleaseFiles(Protocol):
 
 
 def stream_release(
-    rows: Rows, wish: Wish, output: str | Path, randomness: Randomness, force: bool, tell: Stages
+    rows: Rows,
+    wish: Wish,
+    output: str | Path,
+    randomness: Randomness,
+    force: bool,
+    tell: Stages,
+    workers: Workers | None = None,
 ) -> Manifest:
-    """Write the release of rows that are read part by part, whole or not at all."""
+    """Write the release of rows that are read part by part, whole or not at all.
+
+    Without workers this process does all of it.
+    """
     made_of: list[str] = []
     with (
         noting_rows(output, wish.form, lambda _: made_of, stacklevel=8),
         new_folder(output, force=force) as folder,
     ):
-        with scratch_folder(folder) as place, Scratch(place) as scratch:
-            passage = Passage(tell)
-            engine = open_engine(rows, scratch, passage.passed)
+        passage = Passage(tell)
+        with engine_for(rows, workers, folder, Path(output), passage.passed) as engine:
             passage.begin("counting values", 0)
             counted = count_values(engine, rows)
             require_form(wish.form, wish.labels, counted.domain(), wish.needs)

@@ -1,0 +1,81 @@
+"""sfumato doctor: what is installed, which cluster answers, what is missing and how to get it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from sfumato.cli import show
+from sfumato.engines import java
+from sfumato.engines.memory import available_memory
+from sfumato.engines.opening import open_workers
+from sfumato.engines.versions import versions
+
+# what each extra is for, and a library that comes with it alone
+_EXTRAS = {
+    "dask": ("--engine dask", "distributed"),
+    "plot": ("pictures of reproduce and evaluate", "matplotlib"),
+    "postgres": ("reading from PostgreSQL", "adbc-driver-postgresql"),
+    "server": ("statdb serve", "starlette"),
+    "spark": ("--engine spark", "pyspark"),
+}
+_HEAD = ("what", "found", "to do")
+Line = tuple[str, str, str]
+
+
+@click.command()
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Ask the Dask cluster at this address whether it works."
+)
+@click.option(
+    "--master", metavar="ADDRESS", help="Ask the Spark cluster at this address whether it works."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
+def doctor(scheduler: str | None, master: str | None, as_json: bool) -> None:
+    """Say what is installed, and how to get what is missing.
+
+    \b
+    sfumato doctor
+    sfumato doctor --scheduler tls://head:8786
+    """
+    lines = [*_own(), *_extras(), _java()]
+    for engine, address in (("dask", scheduler), ("spark", master)):
+        if address is not None:
+            lines.append(_asked(engine, address))
+    if as_json:
+        show.print_json(
+            [dict(zip(("what", "found", "to do"), line, strict=True)) for line in lines]
+        )
+        return
+    show.console().print(show.table("", ("what", "found", "to do"), lines))
+
+
+def _own() -> Iterator[Line]:
+    for name, found in versions().items():
+        yield name, found, ""
+    yield "free memory", f"{available_memory() / 2**30:.1f} GiB", ""
+
+
+def _extras() -> Iterator[Line]:
+    for extra, (what, library) in _EXTRAS.items():
+        try:
+            yield f"{extra}: {what}", f"{library} {version(library)}", ""
+        except PackageNotFoundError:
+            yield f"{extra}: {what}", "not installed", f"pip install 'sfumato[{extra}]'"
+
+
+def _java() -> Line:
+    found = java.java_version()
+    what = "java: --engine spark"
+    if found is None:
+        return what, "not found", java.HOW
+    return what, f"version {found}", "" if found >= java.LEAST else java.HOW
+
+
+def _asked(engine: str, address: str) -> Line:
+    """A cluster that is asked for; one that does not answer is an error."""
+    with open_workers(engine, address, None) as workers:
+        assert workers is not None
+        return f"cluster: {address}", f"{workers.memory / 2**30:.1f} GiB for a task", ""

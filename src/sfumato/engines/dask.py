@@ -1,0 +1,220 @@
+"""Workers of a Dask cluster: one that is running, or processes of this machine for the time of a
+run.
+
+Keys of tasks are random, with the name of the stage in front: the same task with the same
+arguments must still run again. Processes of this machine speak TLS with certificates of the run,
+since whoever could reach an open scheduler could run anything here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sfumato.core.foreign import said
+from sfumato.engines.memory import memory_or_half, processors
+from sfumato.engines.pieces import Job, can_use, forget
+from sfumato.engines.versions import require_alike, versions
+from sfumato.errors import MachineError, MissingExtra
+
+# with less a worker would pause for ever, and say nothing
+LEAST = 2**30
+# of its memory a worker may give so much to a task; Dask ends one that takes nearly all
+_SHARE = 0.8
+_MOST_LOCAL = 8
+_CONNECT, _BEAT, _ALONE = 10.0, 2.0, 120.0  # seconds
+_DOING = "running on Dask"
+_SETTINGS: dict[str, Any] = {
+    # tasks keep to their memory themselves, and what a worker holds for others is tiny
+    **{f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")},
+    # Dask has memory given back to the system at once, to be asked for again by the next array
+    "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": "1"},
+    "distributed.worker.profile.enabled": False,
+}
+logger = logging.getLogger("sfumato")
+
+
+@dataclass(frozen=True, slots=True)
+class DaskWorkers:
+    """The workers of a cluster, as a client sees them."""
+
+    client: Any
+    memory: int
+
+    def run(self, name: str, job: Job, items: Sequence[Any]) -> Iterator[Any]:
+        """As futures; those that nobody waits for any more are cancelled."""
+        keys = [f"{name}-{uuid.uuid4().hex}" for _ in items]
+        futures = deque(self.client.map(job, items, key=keys, pure=False))
+        try:
+            while futures:
+                yield self._result(futures[0])
+                futures.popleft()
+        finally:
+            if futures:
+                self.client.cancel(list(futures), force=True)
+
+    def dumps(self, value: Any) -> bytes:
+        """Also what is defined in the owner's own program."""
+        import cloudpickle
+
+        pickled: bytes = cloudpickle.dumps(value)
+        return pickled
+
+    def require_folder(self, folder: Path) -> None:
+        """Every worker looks for itself."""
+        for worker, usable in self._everywhere(can_use, folder).items():
+            if not usable:
+                raise MachineError(
+                    f"worker {worker} cannot write to {folder.parent}; choose an output folder on "
+                    "storage that all workers share, and run them as the same user",
+                    doing=_DOING,
+                )
+
+    def require_versions(self) -> None:
+        """Raise unless all workers have the same libraries as this process."""
+        for worker, found in self._everywhere(versions).items():
+            require_alike(worker, found)
+
+    def _everywhere(self, function: Any, *given: Any) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = self.client.run(function, *given)
+        except Exception as error:  # whatever a worker raises that lacks this package
+            raise MachineError(
+                f"the workers cannot run sfumato ({said(error)}); install the same version there",
+                doing=_DOING,
+            ) from error
+        return found
+
+    def _result(self, future: Any) -> Any:
+        from distributed import CancelledError, KilledWorker
+
+        deadline = time.monotonic() + _ALONE
+        while True:
+            try:
+                return future.result(timeout=_BEAT)
+            except TimeoutError:
+                if _at_work(self.client):
+                    deadline = time.monotonic() + _ALONE
+                elif time.monotonic() > deadline:
+                    raise MachineError(
+                        "all workers of the cluster are gone or have paused; give them more "
+                        "memory, and run again",
+                        doing=_DOING,
+                    ) from None
+            except KilledWorker as error:
+                raise MachineError(
+                    "workers died again and again at one task, most likely of too little memory; "
+                    f"allow each more than {self.memory:,} bytes",
+                    doing=_DOING,
+                ) from error
+            except CancelledError as error:
+                raise MachineError(
+                    "the scheduler of the cluster went away; run again", doing=_DOING
+                ) from error
+
+
+@contextmanager
+def dask_workers(address: str | None, memory: int | None) -> Iterator[DaskWorkers]:
+    """Those of a scheduler, or as many of this machine as it has processors.
+
+    ``memory`` is what each of them may take.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingExtra("the engine dask", "dask") from error
+    with ExitStack() as ends:
+        where: Any = address
+        if address is None:
+            where = ends.enter_context(_local(memory))
+        client = ends.enter_context(_connected(distributed, where))
+        workers = DaskWorkers(client, _memory(client, memory))
+        workers.require_versions()
+        logger.warning("dashboard of the cluster: %s", client.dashboard_link)
+        yield workers
+        if address is not None:
+            client.run(forget)
+
+
+@contextmanager
+def _local(memory: int | None) -> Iterator[Any]:
+    import dask
+    import distributed
+
+    untyped: Any = distributed
+    free = memory_or_half(None)
+    each = None if memory is None else int(memory / _SHARE)
+    n = max(1, min(processors(), _MOST_LOCAL, free // (each or LEAST)))
+    each = each or free // n
+    _require_memory(each)
+    with (
+        TemporaryDirectory(prefix="sfumato-") as place,
+        dask.config.set(_SETTINGS),
+        untyped.LocalCluster(
+            n_workers=n,
+            threads_per_worker=1,
+            memory_limit=each,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            security=untyped.Security.temporary(),
+            local_directory=place,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+    ):
+        yield cluster
+
+
+@contextmanager
+def _connected(distributed: Any, where: Any) -> Iterator[Any]:
+    try:
+        client = distributed.Client(where, timeout=_CONNECT, set_as_default=False)
+    except (OSError, TypeError, ValueError) as error:  # a TypeError: no certificates for tls://
+        raise MachineError(
+            f"no Dask scheduler answers at {where} ({said(error)}); start one with `dask "
+            "scheduler`, or leave the address out to use this machine alone",
+            doing=_DOING,
+        ) from error
+    with client:
+        if not _infos(client):
+            try:
+                client.wait_for_workers(1, timeout=_CONNECT)
+            except TimeoutError as error:
+                raise MachineError(
+                    f"the Dask scheduler at {where} has no workers; start some with `dask worker`",
+                    doing=_DOING,
+                ) from error
+        yield client
+
+
+def _memory(client: Any, asked: int | None) -> int:
+    """The bytes that a task may take on the smallest worker, or fewer if that is asked for."""
+    each = [info["memory_limit"] // info["nthreads"] for info in _infos(client)]
+    least = min((limit for limit in each if limit), default=memory_or_half(None))
+    _require_memory(least)
+    most = int(_SHARE * least)
+    return min(most, asked or most)
+
+
+def _require_memory(each: int) -> None:
+    if each < LEAST:
+        raise MachineError(
+            f"{each:,} bytes of memory for a worker are too few: allow each task "
+            f"{int(_SHARE * LEAST) + 1:,} bytes, and a worker {LEAST:,} for each of its threads",
+            doing=_DOING,
+        )
+
+
+def _infos(client: Any) -> list[dict[str, Any]]:
+    return list(client.scheduler_info(n_workers=-1)["workers"].values())
+
+
+def _at_work(client: Any) -> bool:
+    return any(info.get("status") == "running" for info in _infos(client))

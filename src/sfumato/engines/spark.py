@@ -1,0 +1,232 @@
+"""Executors of a Spark cluster: of the program's own context, of a master, or of this machine.
+
+A stage is one job of Spark with a task for each item; rows go through committed files as with any
+cluster (pieces.py), so nothing but names and small results passes through the JVM.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from sfumato.core.foreign import said
+from sfumato.engines import java
+from sfumato.engines.memory import memory_or_half, processors
+from sfumato.engines.pieces import Job, can_use
+from sfumato.engines.versions import require_alike, versions
+from sfumato.errors import MachineError, MissingExtra, ParameterError
+
+_ATTEMPTS = 4  # of a task; without it a local Spark never tries again
+_CONNECT, _FIRST = 10.0, 120.0  # seconds: for a master to answer, for a first task to end
+_REMOTE_MEMORY = 2**30  # of a task, where nothing else is said
+_DOING = "running on Spark"
+_HOST = "127.0.0.1"
+_RAISED = re.compile(r"[A-Z]\w*(Error|Exception|Interrupt|Exit)\b")
+logger = logging.getLogger("sfumato")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWorkers:
+    """The executors of a context."""
+
+    context: Any
+    memory: int
+
+    def run(self, name: str, job: Job, items: Sequence[Any]) -> Iterator[Any]:
+        """All at once; results come in the order of partitions."""
+        self.context.setJobDescription(name)
+        try:
+            yield from self._collected(job, items)
+        finally:
+            self.context.setJobDescription(None)
+
+    def dumps(self, value: Any) -> bytes:
+        """Also what is defined in the owner's own program."""
+        from pyspark import cloudpickle
+
+        pickled: bytes = cloudpickle.dumps(value)
+        return pickled
+
+    def require_folder(self, folder: Path) -> None:
+        """Executors that can be reached look for themselves."""
+        if not all(self._everywhere(can_use, folder)):
+            raise MachineError(
+                f"an executor cannot write to {folder.parent}; choose an output folder on storage "
+                "that all of them share, and run them as the same user",
+                doing=_DOING,
+            )
+
+    def require_versions(self) -> None:
+        """Raise unless executors have the same libraries as this process."""
+        found: list[dict[str, str]] = []
+
+        def ask() -> None:
+            found.extend(self._everywhere(versions))
+
+        if not _in_time(ask):
+            raise MachineError(
+                "the Spark cluster has no executor that runs a task; see its dashboard for why",
+                doing=_DOING,
+            )
+        for number, one in enumerate(found):
+            require_alike(f"{number} of Spark", one)
+
+    def _everywhere(self, function: Callable[..., Any], *given: Any) -> list[Any]:
+        """Often enough for every executor to take part, most likely."""
+        return self._collected(_Asked(function, given), range(4 * self.context.defaultParallelism))
+
+    def _collected(self, job: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        from py4j.protocol import Py4JError
+
+        try:
+            found: list[Any] = self.context.parallelize(items, len(items)).map(job).collect()
+        except Py4JError as error:
+            raise MachineError(
+                f"a task failed on Spark again and again ({_reason(error)}); if executors were "
+                "lost, allow each more memory",
+                doing=_DOING,
+            ) from error
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A function that does not care about the item."""
+
+    function: Callable[..., Any]
+    given: tuple[Any, ...]
+
+    def __call__(self, _item: Any) -> Any:
+        return self.function(*self.given)
+
+
+@contextmanager
+def spark_workers(master: str | None, memory: int | None) -> Iterator[SparkWorkers]:
+    """Those of the context that the program has already, or of a new one that ends with the run.
+
+    ``memory`` is what each task may take.
+    """
+    try:
+        import pyspark
+    except ImportError as error:
+        raise MissingExtra("the engine spark", "spark") from error
+    untyped: Any = pyspark
+    running = untyped.SparkContext._active_spark_context
+    if running is not None:
+        if master not in (None, running.master):
+            raise ParameterError(
+                f"this program has a Spark context at {running.master}, not at {master}; stop it, "
+                "or leave the master out",
+                parameter="master",
+            )
+        yield _checked(running, memory or _REMOTE_MEMORY)
+        return
+    _require_java()
+    if master is not None:
+        _require_answer(master)
+    n = max(1, min(processors(), memory_or_half(None) // (memory or _REMOTE_MEMORY)))
+    each = memory or (memory_or_half(None) // n if master is None else _REMOTE_MEMORY)
+    with TemporaryDirectory(prefix="sfumato-") as place, _started(untyped, master, n, place) as new:
+        yield _checked(new, each)
+
+
+def _checked(context: Any, memory: int) -> SparkWorkers:
+    workers = SparkWorkers(context, memory)
+    workers.require_versions()
+    logger.warning("dashboard of the cluster: %s", context.uiWebUrl)
+    return workers
+
+
+@contextmanager
+def _started(pyspark: Any, master: str | None, n: int, place: str) -> Iterator[Any]:
+    settings = {"spark.ui.port": "0", "spark.ui.killEnabled": "false",
+                "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}  # fmt: skip
+    environment = {}
+    if master is None:
+        settings |= {"spark.driver.host": _HOST, "spark.driver.bindAddress": _HOST,
+                     "spark.local.dir": place, "spark.driver.memory": "1g"}  # fmt: skip
+        environment = {"SPARK_LOCAL_IP": _HOST, "PYSPARK_PYTHON": sys.executable}
+    conf = pyspark.SparkConf().setAppName("sfumato").setMaster(master or f"local[{n},{_ATTEMPTS}]")
+    conf.setAll(settings.items())
+    with _set(environment):
+        try:
+            context = pyspark.SparkContext(conf=conf)
+        except Exception as error:  # of the gateway or of the JVM
+            raise MachineError(f"Spark does not start: {_reason(error)}", doing=_DOING) from error
+    try:
+        yield context
+    finally:
+        context.stop()
+
+
+@contextmanager
+def _set(environment: Mapping[str, str]) -> Iterator[None]:
+    """Variables that a program reads when it starts."""
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+def _require_java() -> None:
+    found = java.java_version()
+    if found is None or found < java.LEAST:
+        what = "no Java is found" if found is None else f"the Java here has version {found}"
+        raise MachineError(f"Spark needs Java, and {what}; {java.HOW}", doing=_DOING)
+
+
+def _require_answer(master: str) -> None:
+    """Spark itself would try for minutes."""
+    place = urlsplit(master.partition(",")[0])
+    if place.scheme != "spark":
+        return  # local-cluster[...], yarn, k8s://
+    try:
+        socket.create_connection((place.hostname or "", place.port or 7077), _CONNECT).close()
+    except OSError as error:
+        raise MachineError(
+            f"no Spark master answers at {master} ({said(error)}); start one, or leave the address "
+            "out to use this machine alone",
+            doing=_DOING,
+        ) from error
+
+
+def _in_time(ask: Callable[[], None]) -> bool:
+    """Whether something ends; its error is raised here."""
+    errors: list[BaseException] = []
+
+    def asking() -> None:
+        try:
+            ask()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=asking, daemon=True)
+    thread.start()
+    thread.join(_FIRST)
+    if errors:
+        raise errors[0]
+    return not thread.is_alive()
+
+
+def _reason(error: BaseException) -> str:
+    """What Python said last in a task, or Java first; without the stacks of both."""
+    lines = [line.strip(" :") for line in str(error).splitlines()]
+    python = [line for line in lines if _RAISED.match(line)]
+    java = [line for line in lines if line and not line.startswith(("at ", "An error occurred"))]
+    return next(iter([*python[-1:], *java]), type(error).__name__)

@@ -1,0 +1,225 @@
+"""Workers for tests: in this process, each task twice; and real clusters of two processes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import cloudpickle
+import pytest
+
+from sfumato.engines.java import LEAST, java_version
+from sfumato.engines.pieces import Done, Job, Stored
+from tests.support.waiting import PATIENCE, eventually
+
+GIGABYTES = 3 * 2**29  # for each worker
+
+
+class NotTheSame(AssertionError):
+    """A task that was run again did something else."""
+
+
+@dataclass
+class Replaying:
+    """Workers of this process that run every task twice, in any order, as a cluster may.
+
+    Nothing reaches a task but by pickling. What the first attempt wrote is left to lie there.
+    """
+
+    memory: int
+    stages: list[tuple[str, int]] = field(default_factory=list)
+    chance: random.Random = field(default_factory=lambda: random.Random(4))
+
+    def run(self, name: str, job: Job, items: Sequence[Any]) -> Iterator[Any]:
+        self.stages.append((name, len(items)))
+        pickled = pickle.dumps(job)
+        attempts = [*enumerate(items), *enumerate(items)]
+        self.chance.shuffle(attempts)
+        done: dict[int, Done] = {}
+        for number, item in attempts:
+            attempt = pickle.loads(pickled)(pickle.loads(pickle.dumps(item)))
+            if number in done and _seen(attempt) != _seen(done[number]):
+                raise NotTheSame(name)
+            done[number] = pickle.loads(pickle.dumps(attempt))
+        return iter([done[number] for number in range(len(items))])
+
+    def dumps(self, value: Any) -> bytes:
+        pickled: bytes = cloudpickle.dumps(value)
+        return pickled
+
+    def require_folder(self, folder: Path) -> None:
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def _seen(done: Done) -> object:
+    """What came of a task, whatever its files are called."""
+    if isinstance(done.result, Stored):
+        return done.result.path.read_bytes(), done.result.rows
+    if isinstance(done.result, Path):
+        return done.result.read_bytes()
+    return pickle.dumps(done.result), repr(done.error)
+
+
+class Cluster(Protocol):
+    """A real cluster of two processes."""
+
+    def how(self) -> dict[str, Any]:
+        """What to tell publish_file."""
+        ...
+
+    def victim(self) -> int:
+        """What to kill, asked by a task: the process that runs it, or one that it belongs to."""
+        ...
+
+    def complete(self) -> None:
+        """Until both processes are there."""
+        ...
+
+
+@dataclass(frozen=True)
+class DaskCluster:
+    """A scheduler and two workers with their nannies."""
+
+    address: str
+    client: Any
+    certificates: dict[str, str] = field(default_factory=dict)
+
+    def how(self) -> dict[str, Any]:
+        """By its address."""
+        return {"engine": "dask", "scheduler": self.address}
+
+    victim = staticmethod(os.getpid)  # the child of a nanny
+
+    def complete(self) -> None:
+        """Dask knows."""
+        self.client.wait_for_workers(2, timeout=PATIENCE)
+
+
+@dataclass(frozen=True)
+class SparkCluster:
+    """A master, two workers and their executors."""
+
+    context: Any
+
+    def how(self) -> dict[str, Any]:
+        """The context of this process."""
+        return {"engine": "spark"}
+
+    @staticmethod
+    def victim() -> int:
+        """The virtual machine: it forks a process, which forks those that run tasks."""
+        above = os.getppid()
+        return int(Path(f"/proc/{above}/stat").read_text().rpartition(")")[2].split()[1])
+
+    def complete(self) -> None:
+        """Until tasks are seen on both."""
+        eventually(lambda: len(set(self._executors())) == 2, "the second executor")
+
+    def _executors(self) -> list[int]:
+        found: list[int] = self.context.parallelize(range(8), 8).map(_slowly).collect()
+        return found
+
+
+def _slowly(_item: int) -> int:
+    time.sleep(0.2)  # so that the other executor gets tasks too
+    return SparkCluster.victim()
+
+
+@contextmanager
+def cluster(engine: str) -> Iterator[Cluster]:
+    """One of this kind, if its library is installed."""
+    started: AbstractContextManager[Cluster] = (
+        dask_cluster() if engine == "dask" else spark_cluster()
+    )
+    with started as found:
+        yield found
+
+
+@contextmanager
+def spark_cluster() -> Iterator[SparkCluster]:
+    """A master and two workers that are processes of their own, at free ports."""
+    if find_spec("pyspark") is None:
+        pytest.skip("the extra spark is not installed; make spark has an environment with it")
+    if (java_version() or 0) < LEAST:
+        pytest.skip("Spark needs a newer Java")
+    import pyspark
+
+    untyped: Any = pyspark
+    conf = untyped.SparkConf().setAppName("tests").setMaster("local-cluster[2,1,1024]")
+    conf.setAll({"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1",
+                 "spark.executor.memory": "1g", "spark.log.level": "OFF",
+                 "spark.ui.showConsoleProgress": "false"}.items())  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, filter(None, sys.path))))
+        context = untyped.SparkContext(conf=conf)
+        try:
+            yield SparkCluster(context)
+        finally:
+            context.stop()
+
+
+@contextmanager
+def dask_cluster(secure: bool = False) -> Iterator[DaskCluster]:
+    """Two processes and their nannies, at free ports."""
+    if find_spec("distributed") is None:
+        pytest.skip("the extra dask is not installed")
+    import distributed
+
+    untyped: Any = distributed
+    security = untyped.Security.temporary() if secure else None
+    with (
+        untyped.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=GIGABYTES, host="127.0.0.1",
+            dashboard_address="127.0.0.1:0", silence_logs=50, security=security,
+        ) as cluster,
+        untyped.Client(cluster, set_as_default=False) as client,
+    ):  # fmt: skip
+        yield DaskCluster(cluster.scheduler_address, client, _certificates(security))
+
+
+def _certificates(security: Any) -> dict[str, str]:
+    """By the names that Dask's settings have for them."""
+    if security is None:
+        return {}
+    return {
+        "ca-file": security.tls_ca_file,
+        "client.cert": security.tls_client_cert,
+        "client.key": security.tls_client_key,
+    }
+
+
+@dataclass(frozen=True)
+class Killing:
+    """A job that ends its worker when one item is done, before anybody hears of it; once."""
+
+    job: Job
+    item: Any
+    mark: Path
+    victim: Callable[[], int]
+
+    def __call__(self, item: Any) -> Done:
+        done = self.job(item)
+        if item == self.item:
+            with suppress(FileExistsError):
+                self.mark.touch(exist_ok=False)
+                kill(self.victim())
+                time.sleep(PATIENCE)
+        return done
+
+
+def kill(process: int) -> None:
+    """End a process that has no time to say anything."""
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)

@@ -1,0 +1,178 @@
+"""Dask: TLS, and what it refuses."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import multiprocessing
+import os
+import re
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.engines import cluster, domains, versions
+from sfumato.errors import MachineError, MissingExtra, SfumatoWarning
+from tests.support.clusters import DaskCluster, dask_cluster, kill
+from tests.support.seeds import long_seed
+
+pytestmark = pytest.mark.slow
+
+SCHEMA = sf.Schema(quasi=["age", "town", "income"], sensitive="ill")
+ROWS = 60_000
+
+
+@pytest.fixture(name="source", scope="module")
+def _source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    chance = np.random.default_rng(5)
+    table = pa.table(
+        {
+            "age": chance.integers(18, 90, ROWS),
+            "town": chance.choice([f"t{i}" for i in range(40)], ROWS),
+            "income": chance.integers(0, 500, ROWS),
+            "ill": chance.choice(["flu", "cold", "gout", "mumps"], ROWS),
+        }
+    )
+    path = tmp_path_factory.mktemp("dask") / "in.parquet"
+    pq.write_table(table, path, row_group_size=ROWS // 12)
+    return path
+
+
+@pytest.fixture(name="dask", scope="module")
+def _dask() -> Iterator[DaskCluster]:
+    with dask_cluster() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(domains, "PART_ROWS", 1000)
+    monkeypatch.setattr(cluster, "SPLIT_ROWS", 1000)
+    warnings.simplefilter("ignore", SfumatoWarning)
+
+
+def publish(source: Path, out: Path, **how: Any) -> dict[str, bytes]:
+    sf.publish_file(
+        source, SCHEMA, sf.Mondrian(), sf.KAnonymity(5), out, seed=long_seed(3), **how
+    )  # fmt: skip
+    assert not [path for path in out.parent.iterdir() if path.name.startswith(".")]
+    return {file.name: file.read_bytes() for file in out.iterdir()}
+
+
+@pytest.fixture(name="expected", scope="module")
+def _expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SfumatoWarning)
+        return publish(source, tmp_path_factory.mktemp("one") / "out", engine="stream")
+
+
+def test_a_local_cluster_speaks_tls_says_where_it_is_and_ends(
+    source: Path,
+    expected: dict[str, bytes],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    seen: set[str] = set()
+
+    def watch(*_: Any) -> None:
+        import distributed
+
+        seen.update(
+            str(client.scheduler.address).partition(":")[0]
+            for client in distributed.Client._instances
+            if client.scheduler is not None
+        )
+
+    with caplog.at_level(logging.WARNING, "sfumato"):
+        found = publish(source, tmp_path / "out", engine="dask", progress=watch, memory_limit=2**30)
+    assert found == expected
+    assert "tls" in seen
+    (told,) = (line for line in caplog.messages if "dashboard" in line)
+    assert re.search(r"https?://127\.0\.0\.1:\d+/status", told)
+    assert multiprocessing.active_children() == []
+
+
+def test_a_scheduler_with_tls_wants_certificates(
+    source: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    import dask
+
+    with dask_cluster(secure=True) as found:
+        with pytest.raises(MachineError, match="no Dask scheduler answers"):
+            publish(source, tmp_path / "out", **found.how())
+        # in files, as the documentation has it
+        settings: dict[str, Any] = {"distributed.comm.require-encryption": True}
+        for name, text in found.certificates.items():
+            (tmp_path / name).write_text(text)
+            settings[f"distributed.comm.tls.{name}"] = str(tmp_path / name)
+        with dask.config.set(settings):
+            assert publish(source, tmp_path / "out", **found.how()) == expected
+
+
+def test_a_scheduler_that_does_not_answer_is_named(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "):
+        publish(source, tmp_path / "out", engine="dask", scheduler="tcp://127.0.0.1:1")
+    assert not (tmp_path / "out").exists()
+
+
+def test_workers_of_another_version_are_refused(
+    source: Path, dask: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = importlib.metadata.version
+    monkeypatch.setattr(versions, "version", lambda of: "1.0" if of == "numpy" else known(of))
+    versions.versions.cache_clear()
+    try:
+        with pytest.raises(MachineError, match=r"has numpy [\d.]+, and this process 1\.0; install"):
+            publish(source, tmp_path / "out", **dask.how())
+    finally:
+        versions.versions.cache_clear()
+
+
+def test_too_little_memory_is_refused_up_front(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="bytes of memory for a worker are too few"):
+        publish(source, tmp_path / "out", engine="dask", memory_limit=2**28)
+
+
+def test_a_folder_that_workers_do_not_see_is_named(
+    source: Path, dask: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.engines.dask.can_use", _blind)
+    with pytest.raises(MachineError, match="storage that all workers share"):
+        publish(source, tmp_path / "out", **dask.how())
+    assert not any(tmp_path.iterdir())
+
+
+def _blind(folder: Path) -> bool:
+    return False
+
+
+def test_without_the_library_the_extra_is_named(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(MissingExtra, match=r"sfumato\[dask\]"):
+        publish(source, tmp_path / "out", engine="dask")
+
+
+def test_a_task_that_kills_every_worker_ends_in_an_error(
+    source: Path, dask: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.verbs.grouping.divided", _deadly)
+    with pytest.raises(MachineError, match="died again and again"):
+        publish(source, tmp_path / "out", **dask.how())
+    assert not any(tmp_path.iterdir())
+    dask.complete()
+
+
+def _deadly(*_: Any) -> pa.Table:
+    kill(os.getpid())
+    time.sleep(60)
+    return pa.table({})

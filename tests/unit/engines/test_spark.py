@@ -1,0 +1,96 @@
+"""Spark: the processes of this machine, and what it refuses."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.engines import cluster, domains, java, spark
+from sfumato.errors import MachineError, MissingExtra, ParameterError, SfumatoWarning
+from tests.conformance.test_engines_alike import SCHEMA, made, people
+from tests.support.clusters import SparkCluster, spark_cluster
+
+pytestmark = pytest.mark.slow
+needs_spark = pytest.mark.skipif(find_spec("pyspark") is None, reason="make spark has it")
+
+
+@pytest.fixture(name="source")
+def _source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(domains, "PART_ROWS", 61)
+    monkeypatch.setattr(cluster, "SPLIT_ROWS", 1)
+    warnings.simplefilter("ignore", SfumatoWarning)
+    pq.write_table(people(), tmp_path / "in.parquet", row_group_size=61)
+    return tmp_path / "in.parquet"
+
+
+@pytest.fixture(name="context")
+def _context() -> Iterator[SparkCluster]:
+    with spark_cluster() as found:
+        yield found
+
+
+def publish(source: Path, **how: Any) -> dict[str, bytes] | str:
+    return made(source, SCHEMA, source.parent / "out", engine="spark", **how)
+
+
+@needs_spark
+def test_this_machine_alone_makes_the_same_release(source: Path) -> None:
+    if (java.java_version() or 0) < java.LEAST:
+        pytest.skip("Spark needs a newer Java")
+    found = publish(source, memory_limit=2**30)
+    assert isinstance(found, dict), found
+    assert found == made(source, SCHEMA, source.parent / "one", engine="stream")
+    pyspark: Any = sys.modules["pyspark"]
+    assert pyspark.SparkContext._active_spark_context is None
+
+
+@needs_spark
+def test_a_context_of_another_master_is_refused(source: Path, context: SparkCluster) -> None:
+    with pytest.raises(ParameterError, match="stop it, or leave the master out"):
+        publish_file(source, master="spark://127.0.0.1:1")
+    with pytest.raises(MachineError, match=r"again and again \(ZeroDivisionError: .*by zero\)"):
+        spark.SparkWorkers(context.context, 1)._collected(_fails, range(2))
+
+
+def publish_file(source: Path, **how: Any) -> None:
+    sf.publish_file(
+        source, SCHEMA, sf.Mondrian(), sf.KAnonymity(3), source.parent / "out", engine="spark",
+        **how,
+    )  # fmt: skip
+
+
+def _fails(item: int) -> float:
+    return 1 / (item - item)
+
+
+@needs_spark
+def test_a_master_that_does_not_answer_is_named(source: Path) -> None:
+    with pytest.raises(MachineError, match=r"no Spark master answers at spark://127\.0\.0\.1:1 "):
+        publish_file(source, master="spark://127.0.0.1:1")
+    assert not (source.parent / "out").exists()
+
+
+@needs_spark
+@pytest.mark.parametrize(("found", "said"), [(None, "no Java is found"), (11, "has version 11")])
+def test_without_a_java_that_is_new_enough_one_is_asked_for(
+    found: int | None, said: str, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java, "java_version", lambda: found)
+    with pytest.raises(MachineError, match=f"{said}; install a JDK of version 17 or newer"):
+        publish_file(source)
+
+
+def test_without_the_library_the_extra_is_named(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingExtra, match=r"sfumato\[spark\]"):
+        publish_file(source)
