@@ -76,6 +76,8 @@ def publish_file(
     require_format(format)
     tell, first = progress or silent, FirstLine.said(names, header)
     shape: Any = form or algorithm.form
+    if shape in FORMS and not FORMS[shape].boxes:
+        labels, means = None, False  # of boxes; a seed is bound to what has an effect
     needs = requirements(model, schema)
     insists = engine in ("stream", *CLUSTERS)
     if insists:
@@ -92,15 +94,15 @@ def publish_file(
     tell("reading", 0.0)
     whole = together(source, markers(missing), first)
     table = read_whole(whole, schema, query=query, missing=missing, names=names, header=header)
-    boxes: dict[str, Any] = {"labels": labels, "means": means}
     release: Release = publish(
         table,
         algorithm,
         model,
         form=shape,
+        labels=labels,
+        means=means,
         seed=seed,
         progress=tell,
-        **(boxes if shape in FORMS and FORMS[shape].boxes else {}),
     )
     tell("writing", 0.0)
     release.write(output, force=force, format=format, experiment=experiment)

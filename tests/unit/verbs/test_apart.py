@@ -9,7 +9,9 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.engines.choice import Engine
 from sfumato.errors import Infeasible, OutputExists, SchemaError
 from sfumato.forms.manifest import Manifest
 from sfumato.models.base import Model
@@ -363,3 +366,20 @@ def test_a_killed_run_is_cleared_up_by_the_next(source: Path, tmp_path: Path) ->
     anatomize_file(source, tmp_path / "another")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["another", "in.parquet"]
     sf.verify(tmp_path / "another").require()
+
+
+def test_options_of_boxes_change_nothing_in_any_engine(tmp_path: Path) -> None:
+    """A seed is bound to all that has an effect, and to nothing else."""
+    source = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"age": range(40), "ill": [i % 4 for i in range(40)]}), source)
+    schema, found = sf.Schema(quasi=["age"], sensitive="ill"), []
+    options: list[dict[str, Any]] = [{}, {"labels": "sets", "means": True}]
+    engines: tuple[Engine, ...] = ("memory", "stream")
+    for number, (engine, more) in enumerate(product(engines, options)):
+        out = tmp_path / str(number)
+        sf.publish_file(
+            source, schema, sf.Anatomize(), sf.LDiversity(2), out, seed=long_seed(1),
+            engine=engine, **more,
+        )  # fmt: skip
+        found.append({file.name: file.read_bytes() for file in out.iterdir()})
+    assert found[0] == found[1] == found[2] == found[3]
