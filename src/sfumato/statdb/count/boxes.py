@@ -58,16 +58,11 @@ class GroupBoxes:
 
     def in_reach(self, quasi: Mapping[int, Runs]) -> Search:
         """How to find the groups in reach of conditions, by their places in the schema."""
-        searcher, steps = self.searcher, list[int]()
+        searcher, ends = self.searcher, dict[int, Runs]()
         for axis, runs in quasi.items():
-            low, high = 2 * axis, 2 * axis + 1
-            steps += (1, len(searcher.digits[low]))
-            searcher.add_end(steps, low, runs[-1][1])
-            searcher.add_end(steps, low, -1)
-            steps += (1, len(searcher.digits[high]))
-            searcher.add_end(steps, high, searcher.sizes[high])
-            searcher.add_end(steps, high, runs[0][0] - 1)
-        return Search(np.array(steps, np.int64), searcher.nothing_more)
+            ends[2 * axis] = ((0, runs[-1][1]),)
+            ends[2 * axis + 1] = ((runs[0][0], searcher.sizes[2 * axis] - 1),)
+        return searcher.search(ends)
 
     def inside(self, groups: Codes, quasi: Mapping[int, Runs]) -> Flags:
         """Whether the boxes of groups lie inside conditions, which are single runs."""

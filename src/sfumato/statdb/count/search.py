@@ -15,6 +15,7 @@ from sfumato.statdb.count.match_kernel import mark_codes
 from sfumato.statdb.layout.index import EVERYBODY, NOBODY, Index
 
 _MOST_STEPS = 256  # looking at every row takes about as long as so many bitmaps
+_MOST_KNOWN = 4096  # conditions whose way is remembered: many questions share some
 
 
 class Search(NamedTuple):
@@ -33,6 +34,7 @@ class Searcher:
     sizes: tuple[int, ...]
     codes: tuple[Ints, ...]
     nothing_more: Words
+    known: dict[tuple[int, Runs], tuple[int, ...]]
 
     @classmethod
     def of(cls, index: Index, sizes: Sequence[int], codes: Sequence[Ints]) -> Searcher:
@@ -41,7 +43,7 @@ class Searcher:
         starts = index.digit_starts.tolist()
         digits = tuple(tuple(pairs[a:b]) for a, b in pairwise(starts))
         none = np.empty((0, index.bitmaps.shape[1]), np.uint64)
-        return cls(index.bitmaps, digits, tuple(sizes), tuple(codes), none)
+        return cls(index.bitmaps, digits, tuple(sizes), tuple(codes), none, {})
 
     def search(self, conditions: Mapping[int, Runs]) -> Search:
         """What to combine for conditions on quasi-identifiers, by their places in the schema."""
@@ -50,14 +52,22 @@ class Searcher:
         for quasi, runs in conditions.items():
             if 4 * len(runs) * len(self.digits[quasi]) > _MOST_STEPS:
                 more.append(self._marked(quasi, runs))
-                continue
-            steps += (len(runs), len(self.digits[quasi]))
-            for first, last in runs:
-                self.add_end(steps, quasi, last)
-                self.add_end(steps, quasi, first - 1)
+            else:
+                steps += self.known.get((quasi, runs)) or self.way(quasi, runs)
         return Search(np.array(steps, np.int64), np.stack(more) if more else self.nothing_more)
 
-    def add_end(self, steps: list[int], quasi: int, last: int) -> None:
+    def way(self, quasi: int, runs: Runs) -> tuple[int, ...]:
+        """The steps of one condition, which are remembered."""
+        steps = [len(runs), len(self.digits[quasi])]
+        for first, last in runs:
+            self._add_end(steps, quasi, last)
+            self._add_end(steps, quasi, first - 1)
+        if len(self.known) >= _MOST_KNOWN:
+            self.known.clear()
+        self.known[quasi, runs] = found = tuple(steps)
+        return found
+
+    def _add_end(self, steps: list[int], quasi: int, last: int) -> None:
         """The steps of "code <= last"."""
         digits = self.digits[quasi]
         if last < 0 or last >= self.sizes[quasi] - 1:
