@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from sfumato.statdb.layout.index import EVERYBODY, NOBODY, Index
 
 _MOST_STEPS = 256  # looking at every row takes about as long as so many bitmaps
 _MOST_KNOWN = 4096  # conditions whose way is remembered: many questions share some
+Known: TypeAlias = dict[tuple[int, Runs], tuple[int, ...]]
 
 
 class Search(NamedTuple):
@@ -34,7 +35,7 @@ class Searcher:
     sizes: tuple[int, ...]
     codes: tuple[Ints, ...]
     nothing_more: Words
-    known: dict[tuple[int, Runs], tuple[int, ...]]
+    known: Known
 
     @classmethod
     def of(cls, index: Index, sizes: Sequence[int], codes: Sequence[Ints]) -> Searcher:
@@ -47,25 +48,31 @@ class Searcher:
 
     def search(self, conditions: Mapping[int, Runs]) -> Search:
         """What to combine for conditions on quasi-identifiers, by their places in the schema."""
+        steps, more = self.ways(conditions)
+        return Search(np.array(steps, np.int64), more)
+
+    def ways(self, conditions: Mapping[int, Runs]) -> tuple[list[int], Words]:
+        """The same with steps that are still to be joined with others."""
         steps: list[int] = []
         more: list[Words] = []
-        for quasi, runs in conditions.items():
-            if 4 * len(runs) * len(self.digits[quasi]) > _MOST_STEPS:
+        for condition in conditions.items():
+            quasi, runs = condition
+            known = self.known.get(condition)
+            if known is not None:
+                steps += known
+            elif 4 * len(runs) * len(self.digits[quasi]) > _MOST_STEPS:
                 more.append(self._marked(quasi, runs))
             else:
-                steps += self.known.get((quasi, runs)) or self.way(quasi, runs)
-        return Search(np.array(steps, np.int64), np.stack(more) if more else self.nothing_more)
+                steps += self._way(quasi, runs)
+        return steps, np.stack(more) if more else self.nothing_more
 
-    def way(self, quasi: int, runs: Runs) -> tuple[int, ...]:
+    def _way(self, quasi: int, runs: Runs) -> tuple[int, ...]:
         """The steps of one condition, which are remembered."""
         steps = [len(runs), len(self.digits[quasi])]
         for first, last in runs:
             self._add_end(steps, quasi, last)
             self._add_end(steps, quasi, first - 1)
-        if len(self.known) >= _MOST_KNOWN:
-            self.known.clear()
-        self.known[quasi, runs] = found = tuple(steps)
-        return found
+        return remembered(self.known, (quasi, runs), steps)
 
     def _add_end(self, steps: list[int], quasi: int, last: int) -> None:
         """The steps of "code <= last"."""
@@ -91,3 +98,11 @@ class Searcher:
         for first, last in runs:
             marks[first : last + 1] = 1
         return mark_codes(self.codes[quasi].astype(np.int32), marks, self.bitmaps[EVERYBODY])
+
+
+def remembered(known: Known, condition: tuple[int, Runs], steps: list[int]) -> tuple[int, ...]:
+    """The steps of a condition, for the next time, too."""
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[condition] = found = tuple(steps)
+    return found
