@@ -47,7 +47,7 @@ def run(number: str, part: c.Part, methods: tuple[str, ...], options: Options) -
 
 _PANELS = {
     c.RAN_PERT: "ran-pert (80% confidence)",
-    c.COHORTS: "dyn-ana with our default, cohort = 8",
+    c.COHORTS: "dyn-ana, cohort = 8",
 }
 
 

@@ -104,7 +104,10 @@ def offset_number(base: Any, offset: float, numbers: Numbers) -> Any:
 
 def total(numbers: Numbers, counts: Counts) -> Exact:
     """The sum of numbers that count so often."""
-    if numbers.dtype == np.object_ or counts.sum() > _MOST_ROWS:
+    n_rows = int(counts.sum())
+    if numbers.dtype == np.int64 and n_rows * _largest(numbers) < 2**62:
+        return int(numbers @ counts)
+    if numbers.dtype == np.object_ or n_rows > _MOST_ROWS:
         pairs = zip(numbers.tolist(), counts.tolist(), strict=True)
         found: Exact = sum((_exact(number) * count for number, count in pairs), 0)
         return found
@@ -113,6 +116,11 @@ def total(numbers: Numbers, counts: Counts) -> Exact:
     high = (numbers >> numbers.dtype.type(32)).astype(np.int64)
     low = (numbers & numbers.dtype.type(2**32 - 1)).astype(np.int64)
     return (int((high * counts).sum()) << 32) + int((low * counts).sum())
+
+
+def _largest(numbers: Counts) -> int:
+    """The largest of whole numbers, their signs left out."""
+    return max(int(numbers.max()), -int(numbers.min())) if len(numbers) else 0
 
 
 def means_by_group(

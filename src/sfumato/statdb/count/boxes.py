@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.core.arrays import Codes, Flags, Floats, Words
 from sfumato.statdb.count.conditions import Runs
-from sfumato.statdb.count.search import Search, Searcher
+from sfumato.statdb.count.search import Known, Searcher, remembered
 from sfumato.statdb.layout.bucketization import WORD
 from sfumato.statdb.layout.index import choose_bases, index_in
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods, marked_words
@@ -32,6 +32,7 @@ class GroupBoxes:
     low: Codes
     high: Codes
     searcher: Searcher
+    known: Known
 
     @classmethod
     def of(cls, stored: Neighbourhoods, sizes: Sequence[int]) -> GroupBoxes:
@@ -49,25 +50,19 @@ class GroupBoxes:
         twice = np.repeat(np.array(sizes), 2).tolist()
         everybody = marked_words(np.ones(groups.n_groups, np.bool_), n_words)
         index = index_in(choose_bases(twice, _MOST_BITMAPS), list(ends), everybody)
-        return cls(low, high, Searcher.of(index, twice, list(ends)))
+        return cls(low, high, Searcher.of(index, twice, list(ends)), {})
 
     @property
     def bitmaps(self) -> Words:
         """The bitmaps over groups."""
         return self.searcher.bitmaps
 
-    def in_reach(self, quasi: Mapping[int, Runs]) -> Search:
-        """How to find the groups in reach of conditions, by their places in the schema."""
-        searcher, steps = self.searcher, list[int]()
-        for axis, runs in quasi.items():
-            low, high = 2 * axis, 2 * axis + 1
-            steps += (1, len(searcher.digits[low]))
-            searcher.add_end(steps, low, runs[-1][1])
-            searcher.add_end(steps, low, -1)
-            steps += (1, len(searcher.digits[high]))
-            searcher.add_end(steps, high, searcher.sizes[high])
-            searcher.add_end(steps, high, runs[0][0] - 1)
-        return Search(np.array(steps, np.int64), searcher.nothing_more)
+    def in_reach(self, quasi: Mapping[int, Runs]) -> list[int]:
+        """The steps to the groups in reach of conditions, by their places in the schema."""
+        steps: list[int] = []
+        for condition in quasi.items():
+            steps += self.known.get(condition) or self._way(*condition)
+        return steps
 
     def inside(self, groups: Codes, quasi: Mapping[int, Runs]) -> Flags:
         """Whether the boxes of groups lie inside conditions, which are single runs."""
@@ -83,3 +78,10 @@ class GroupBoxes:
             low, high = self.low[axis, groups], self.high[axis, groups]
             share *= (np.minimum(high, last) - np.maximum(low, first) + 1) / (high - low + 1)
         return share
+
+    def _way(self, axis: int, runs: Runs) -> tuple[int, ...]:
+        """The steps of one condition, as two: one for each end of a box."""
+        low, high = 2 * axis, 2 * axis + 1
+        last = self.searcher.sizes[high] - 1
+        steps, _ = self.searcher.ways({low: ((0, runs[-1][1]),), high: ((runs[0][0], last),)})
+        return remembered(self.known, (axis, runs), steps)

@@ -19,22 +19,24 @@ _ONE = np.uint64(1)
 
 @kernel
 def near_count(
-    group_bitmaps: Words,
-    group_steps: Counts,
-    group_more: Words,
-    base: Counts,
     bitmaps: Words,
-    steps: Counts,
     more: Words,
     value_bitmaps: Words,
-    value_steps: Counts,
     value_more: Words,
+    group_bitmaps: Words,
+    base: Counts,
+    steps: Counts,
+    rows_from: int,
+    values_from: int,
 ) -> tuple[float, int, int]:
-    """Expected, fewest and most rows."""
-    groups = groups_in_reach(group_bitmaps, group_steps, group_more)
+    """Expected, fewest and most rows.
+
+    ``steps`` are those over groups, rows and values, one after the other.
+    """
+    groups = groups_in_reach(group_bitmaps, steps[:rows_from], more[:0])
     words, first = words_of(groups, base)
-    hit = gathered(bitmaps, steps, more, words)
-    wanted = gathered(value_bitmaps, value_steps, value_more, words)
+    hit = gathered(bitmaps, steps[rows_from:values_from], more, words)
+    wanted = gathered(value_bitmaps, steps[values_from:], value_more, words)
     expected, lo, hi = 0.0, np.int64(0), np.int64(0)
     for i in range(groups.size):
         begin, end = base[groups[i]], base[groups[i] + 1]
@@ -49,22 +51,21 @@ def near_count(
 
 @kernel
 def near_tally(
-    group_bitmaps: Words,
-    group_steps: Counts,
-    group_more: Words,
-    base: Counts,
     bitmaps: Words,
-    steps: Counts,
     more: Words,
     value_bitmaps: Words,
-    value_steps: Counts,
     value_more: Words,
+    group_bitmaps: Words,
+    base: Counts,
+    steps: Counts,
+    rows_from: int,
+    values_from: int,
 ) -> tuple[Codes, Counts, Counts]:
     """Groups with rows that satisfy the conditions and with wanted values; how many of each."""
-    groups = groups_in_reach(group_bitmaps, group_steps, group_more)
+    groups = groups_in_reach(group_bitmaps, steps[:rows_from], more[:0])
     words, first = words_of(groups, base)
-    hit = gathered(bitmaps, steps, more, words)
-    wanted = gathered(value_bitmaps, value_steps, value_more, words)
+    hit = gathered(bitmaps, steps[rows_from:values_from], more, words)
+    wanted = gathered(value_bitmaps, steps[values_from:], value_more, words)
     rows, values = np.empty(groups.size, np.int64), np.empty(groups.size, np.int64)
     n_found = 0
     for i in range(groups.size):
@@ -127,10 +128,10 @@ def codes_by_part(codes: Codes, lengths: Counts) -> tuple[Codes, Counts, Counts]
 
 
 @inner
-def groups_in_reach(bitmaps: Words, steps: Counts, more: Words) -> Codes:
+def groups_in_reach(bitmaps: Words, steps: Counts, nothing_more: Words) -> Codes:
     """The groups that conditions can touch."""
     hit = np.empty(bitmaps.shape[1], np.uint64)
-    match(bitmaps, steps, more, 0, hit.size, hit)
+    match(bitmaps, steps, nothing_more, 0, hit.size, hit)
     n = np.int64(0)
     for w in range(hit.size):
         n += ones(hit[w])
@@ -168,7 +169,10 @@ def gathered(bitmaps: Words, steps: Counts, more: Words, words: Words) -> Words:
     """What match_in finds, of these words only."""
     out, some = np.empty(words.size, np.uint64), np.empty(words.size, np.uint64)
     high, low = np.empty(words.size, np.uint64), np.empty(words.size, np.uint64)
-    pick(bitmaps[EVERYBODY], words, out)
+    if steps.size > 0:
+        out[:] = _FULL  # whatever a condition keeps has a row
+    else:
+        pick(bitmaps[EVERYBODY], words, out)
     for m in range(more.shape[0]):
         pick(more[m], words, some)
         keep(out, some)

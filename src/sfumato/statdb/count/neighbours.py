@@ -30,7 +30,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.answers.group_bounds import Counted, Scope
 from sfumato.answers.value_bounds import Choices
@@ -39,7 +38,7 @@ from sfumato.core.exact import Numbers
 from sfumato.statdb.count.boxes import GroupBoxes
 from sfumato.statdb.count.conditions import Runs
 from sfumato.statdb.count.near_kernel import codes_by_part, near_count, near_tally, wanted_places
-from sfumato.statdb.count.search import Search, Searcher
+from sfumato.statdb.count.search import Searcher
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 
 
@@ -73,16 +72,16 @@ class NearAnswers:
     def counted(self, quasi: Mapping[int, Runs], wanted: Runs) -> Counted:
         """How many rows satisfy conditions and have a wanted value."""
         if not self.boxed:
-            return Counted(*near_count(*self._asked(quasi, quasi, self._values(wanted))))
-        tally = self._tally(quasi, self._values(wanted))
-        lo, hi = tally.scope.fewest(tally.values), tally.scope.most(tally.values)
-        expected = float(tally.scope.share @ tally.values)
-        return Counted(min(max(expected, lo.sum()), hi.sum()), int(lo.sum()), int(hi.sum()))
+            return Counted(*near_count(*self._asked(quasi, quasi, wanted)))
+        _, values, scope = self._tally(quasi, wanted)
+        lo, hi = int(scope.fewest(values).sum()), int(scope.most(values).sum())
+        return Counted(min(max(float(scope.share @ values), lo), hi), lo, hi)
 
     def choices(self, quasi: Mapping[int, Runs], wanted: Runs, numbers: Numbers) -> Choices:
         """The values that rows which satisfy conditions may have."""
-        stored, search = self.stored, self._values(wanted)
-        groups, values, scope = self._tally(quasi, search)
+        stored = self.stored
+        groups, values, scope = self._tally(quasi, wanted)
+        search = self._signatures.search({0: wanted})
         places = wanted_places(
             groups, values, stored.groups.base, stored.signatures.bitmaps, *search
         )
@@ -93,10 +92,10 @@ class NearAnswers:
         """The group of every place: the same for all conditions."""
         return self.stored.group_of()
 
-    def _tally(self, quasi: Mapping[int, Runs], search: Search) -> Tally:
+    def _tally(self, quasi: Mapping[int, Runs], wanted: Runs) -> Tally:
         """Groups in reach, their wanted places, and how far conditions reach into them."""
         boxed, base = self.boxed, self.stored.groups.base
-        groups, rows, values = near_tally(*self._asked(quasi, {} if boxed else quasi, search))
+        groups, rows, values = near_tally(*self._asked(quasi, {} if boxed else quasi, wanted))
         sizes = base[groups + 1] - base[groups]
         share, lack = rows / sizes, sizes - rows
         if boxed:
@@ -105,21 +104,23 @@ class NearAnswers:
         return Tally(groups, values, Scope(share, lack, rows))
 
     def _asked(
-        self, reached: Mapping[int, Runs], quasi: Mapping[int, Runs], search: Search
-    ) -> tuple[NDArray[Any], ...]:
+        self, reached: Mapping[int, Runs], quasi: Mapping[int, Runs], wanted: Runs
+    ) -> tuple[Any, ...]:
         """What kernels look at: groups in reach, rows that satisfy conditions, wanted places."""
+        groups = self._boxes.in_reach(reached)
+        rows, more = self.searcher.ways(quasi)
+        values, value_more = self._signatures.ways({0: wanted})
         return (
-            self._boxes.bitmaps,
-            *self._boxes.in_reach(reached),
-            self.stored.groups.base,
             self.stored.index.bitmaps,
-            *self.searcher.search(quasi),
+            more,
             self.stored.signatures.bitmaps,
-            *search,
+            value_more,
+            self._boxes.bitmaps,
+            self.stored.groups.base,
+            np.array(groups + rows + values, np.int64),
+            len(groups),
+            len(groups) + len(rows),
         )
-
-    def _values(self, wanted: Runs) -> Search:
-        return self._signatures.search({0: wanted})
 
     @cached_property
     def _boxes(self) -> GroupBoxes:

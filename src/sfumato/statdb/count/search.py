@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from sfumato.statdb.count.match_kernel import mark_codes
 from sfumato.statdb.layout.index import EVERYBODY, NOBODY, Index
 
 _MOST_STEPS = 256  # looking at every row takes about as long as so many bitmaps
+_MOST_KNOWN = 4096  # conditions whose way is remembered: many questions share some
+Known: TypeAlias = dict[tuple[int, Runs], tuple[int, ...]]
 
 
 class Search(NamedTuple):
@@ -33,6 +35,7 @@ class Searcher:
     sizes: tuple[int, ...]
     codes: tuple[Ints, ...]
     nothing_more: Words
+    known: Known
 
     @classmethod
     def of(cls, index: Index, sizes: Sequence[int], codes: Sequence[Ints]) -> Searcher:
@@ -41,23 +44,37 @@ class Searcher:
         starts = index.digit_starts.tolist()
         digits = tuple(tuple(pairs[a:b]) for a, b in pairwise(starts))
         none = np.empty((0, index.bitmaps.shape[1]), np.uint64)
-        return cls(index.bitmaps, digits, tuple(sizes), tuple(codes), none)
+        return cls(index.bitmaps, digits, tuple(sizes), tuple(codes), none, {})
 
     def search(self, conditions: Mapping[int, Runs]) -> Search:
         """What to combine for conditions on quasi-identifiers, by their places in the schema."""
+        steps, more = self.ways(conditions)
+        return Search(np.array(steps, np.int64), more)
+
+    def ways(self, conditions: Mapping[int, Runs]) -> tuple[list[int], Words]:
+        """The same with steps that are still to be joined with others."""
         steps: list[int] = []
         more: list[Words] = []
-        for quasi, runs in conditions.items():
-            if 4 * len(runs) * len(self.digits[quasi]) > _MOST_STEPS:
+        for condition in conditions.items():
+            quasi, runs = condition
+            known = self.known.get(condition)
+            if known is not None:
+                steps += known
+            elif 4 * len(runs) * len(self.digits[quasi]) > _MOST_STEPS:
                 more.append(self._marked(quasi, runs))
-                continue
-            steps += (len(runs), len(self.digits[quasi]))
-            for first, last in runs:
-                self.add_end(steps, quasi, last)
-                self.add_end(steps, quasi, first - 1)
-        return Search(np.array(steps, np.int64), np.stack(more) if more else self.nothing_more)
+            else:
+                steps += self._way(quasi, runs)
+        return steps, np.stack(more) if more else self.nothing_more
 
-    def add_end(self, steps: list[int], quasi: int, last: int) -> None:
+    def _way(self, quasi: int, runs: Runs) -> tuple[int, ...]:
+        """The steps of one condition, which are remembered."""
+        steps = [len(runs), len(self.digits[quasi])]
+        for first, last in runs:
+            self._add_end(steps, quasi, last)
+            self._add_end(steps, quasi, first - 1)
+        return remembered(self.known, (quasi, runs), steps)
+
+    def _add_end(self, steps: list[int], quasi: int, last: int) -> None:
         """The steps of "code <= last"."""
         digits = self.digits[quasi]
         if last < 0 or last >= self.sizes[quasi] - 1:
@@ -81,3 +98,11 @@ class Searcher:
         for first, last in runs:
             marks[first : last + 1] = 1
         return mark_codes(self.codes[quasi].astype(np.int32), marks, self.bitmaps[EVERYBODY])
+
+
+def remembered(known: Known, condition: tuple[int, Runs], steps: list[int]) -> tuple[int, ...]:
+    """The steps of a condition, for the next time, too."""
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[condition] = found = tuple(steps)
+    return found
