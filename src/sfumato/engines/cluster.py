@@ -67,6 +67,10 @@ class Workers(Protocol):
         """A value as ``pickle.loads`` of every worker reads it."""
         ...
 
+    def store(self, frame: Any, folder: Path) -> None:
+        """Write the partitions of a frame of theirs to Parquet files in a new folder, in order."""
+        ...
+
     def require_folder(self, folder: Path) -> None:
         """Raise unless every worker sees what is in a folder, and may write there."""
         ...
@@ -165,7 +169,7 @@ def cluster_engine(
     Beside it and not inside of what is to become it: a task that nobody waits for any more may
     still be writing when everything else is done.
     """
-    with _shared_folder(target.resolve()) as folder:
+    with shared_folder(target.resolve()) as folder:
         workers.require_folder(folder)
         stages = Stages(workers, folder, tell)
         told = stages.told(rows)
@@ -174,7 +178,7 @@ def cluster_engine(
 
 
 @contextmanager
-def _shared_folder(target: Path) -> Iterator[Path]:
+def shared_folder(target: Path) -> Iterator[Path]:
     """A folder that only its owner may look into, and that is gone in the end."""
     folder = unfinished.beside(target, unfinished.NEW)
     with unfinished.begun(folder, target):
