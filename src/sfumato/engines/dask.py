@@ -13,7 +13,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,7 +59,8 @@ class DaskWorkers:
                 futures.popleft()
         finally:
             if futures:
-                self.client.cancel(list(futures), force=True)
+                with suppress(OSError):  # the scheduler may be gone
+                    self.client.cancel(list(futures), force=True)
 
     def dumps(self, value: Any) -> bytes:
         """Also what is defined in the owner's own program."""
