@@ -57,6 +57,9 @@ class Replaying:
         pickled: bytes = cloudpickle.dumps(value)
         return pickled
 
+    def store(self, frame: Any, folder: Path) -> None:
+        raise NotImplementedError
+
     def require_folder(self, folder: Path) -> None:
         assert folder.stat().st_mode & 0o777 == 0o700
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -84,6 +85,12 @@ class Schema:
     def roles(self) -> dict[str, Role]:
         """Every column with its role, quasi-identifiers first."""
         return dict(self._pairs())
+
+    def without_identifiers(self) -> Schema:
+        """The same roles of all columns that are used."""
+        made = copy.copy(self)
+        object.__setattr__(made, "identifiers", ())
+        return made
 
     def _pairs(self) -> Iterator[tuple[str, Role]]:
         for role, names in (

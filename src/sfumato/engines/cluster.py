@@ -8,11 +8,12 @@ names of files and small results reach the driver; whoever asks for parts reads 
 from __future__ import annotations
 
 import functools
+import hashlib
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -67,6 +68,10 @@ class Workers(Protocol):
         """A value as ``pickle.loads`` of every worker reads it."""
         ...
 
+    def store(self, frame: Any, folder: Path) -> None:
+        """Write the partitions of a frame of theirs to Parquet files in a new folder, in order."""
+        ...
+
     def require_folder(self, folder: Path) -> None:
         """Raise unless every worker sees what is in a folder, and may write there."""
         ...
@@ -79,10 +84,18 @@ class Stages:
     workers: Workers
     folder: Path
     tell: Callable[[], None]
+    _known: dict[bytes, Told] = field(default_factory=dict)
 
     def told(self, value: Any) -> Told:
-        """What all tasks of a stage are to know."""
-        return Told(write_new(self.folder, self.workers.dumps(value)))
+        """What all tasks of a stage are to know.
+
+        The same again is the same file: a plan is sent once, and read once by each worker.
+        """
+        data = self.workers.dumps(value)
+        digest = hashlib.blake2b(data).digest()
+        if digest not in self._known:
+            self._known[digest] = Told(write_new(self.folder, data))
+        return self._known[digest]
 
     def run(self, kind: type[Job], name: str, told: Told, items: Sequence[Any]) -> Iterator[Any]:
         """The results of all items; the first error of a task ends the stage."""
@@ -108,7 +121,7 @@ class ClusterEngine:
         self, task: Callable[..., Found], merge: Callable[[Found, Found], Found], *shared: Any
     ) -> Found:
         """Merged in the order of pieces: by workers, as long as there are many results."""
-        told = self.stages.told((task, merge, shared))
+        told = self.stages.told((task, merge, self.stages.told(shared)))
         found: Iterator[Found]
         if len(self.pieces) <= FAN_IN:
             found = self.stages.run(Fold, self._name(task), told, self.pieces)
@@ -121,7 +134,7 @@ class ClusterEngine:
 
     def keep(self, task: Callable[..., pa.Table], *shared: Any) -> ClusterEngine:
         """In a file for each piece."""
-        told = self.stages.told((task, shared))
+        told = self.stages.told((task, self.stages.told(shared)))
         stored = self.stages.run(Keep, self._name(task), told, self.pieces)
         return ClusterEngine(self.stages, _pieces(stored))
 
@@ -133,9 +146,10 @@ class ClusterEngine:
         *shared: Any,
     ) -> ClusterEngine:
         """Through a file for each piece, with a block for each number."""
-        told = self.stages.told((key, n, shared))
+        known = self.stages.told(shared)
+        told = self.stages.told((key, n, known))
         dealt = self.stages.run(Deal, self._name(key), told, self.pieces)
-        solving = self.stages.told(Solving([stored.path for stored in dealt], n, solve, shared))
+        solving = self.stages.told(Solving([stored.path for stored in dealt], n, solve, known))
         pieces = [SolvedPiece(solving, number) for number in range(n)]
         return ClusterEngine(self.stages, pieces, _name(solve))
 
@@ -146,7 +160,7 @@ class ClusterEngine:
                 yield part
                 self.stages.tell()
             return
-        told = self.stages.told((_as_it_is, ()))
+        told = self.stages.told((_as_it_is, self.stages.told(())))
         for stored in self.stages.run(Keep, self._name(_as_it_is), told, self.pieces):
             yield from StoredPiece(stored.path, 0, len(stored.rows)).parts()
             stored.path.unlink(missing_ok=True)
@@ -165,7 +179,7 @@ def cluster_engine(
     Beside it and not inside of what is to become it: a task that nobody waits for any more may
     still be writing when everything else is done.
     """
-    with _shared_folder(target.resolve()) as folder:
+    with shared_folder(target.resolve()) as folder:
         workers.require_folder(folder)
         stages = Stages(workers, folder, tell)
         told = stages.told(rows)
@@ -174,7 +188,7 @@ def cluster_engine(
 
 
 @contextmanager
-def _shared_folder(target: Path) -> Iterator[Path]:
+def shared_folder(target: Path) -> Iterator[Path]:
     """A folder that only its owner may look into, and that is gone in the end."""
     folder = unfinished.beside(target, unfinished.NEW)
     with unfinished.begun(folder, target):

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,7 +59,8 @@ class DaskWorkers:
                 futures.popleft()
         finally:
             if futures:
-                self.client.cancel(list(futures), force=True)
+                with suppress(OSError):  # the scheduler may be gone
+                    self.client.cancel(list(futures), force=True)
 
     def dumps(self, value: Any) -> bytes:
         """Also what is defined in the owner's own program."""
@@ -67,6 +68,11 @@ class DaskWorkers:
 
         pickled: bytes = cloudpickle.dumps(value)
         return pickled
+
+    def store(self, frame: Any, folder: Path) -> None:
+        """A file for each partition."""
+        with self.client.as_current():
+            frame.to_parquet(str(folder), name_function=_part_name, write_index=False)
 
     def require_folder(self, folder: Path) -> None:
         """Every worker looks for itself."""
@@ -121,11 +127,16 @@ class DaskWorkers:
                 ) from error
 
 
+def _part_name(number: int) -> str:
+    return f"part-{number:09}.parquet"
+
+
 @contextmanager
 def dask_workers(address: str | None, memory: int | None) -> Iterator[DaskWorkers]:
-    """Those of a scheduler, or as many of this machine as it has processors.
+    """Those of a scheduler, of the client that the program has already, or of this machine: as many
+    as it has processors.
 
-    ``memory`` is what each of them may take.
+    ``memory`` is what each task may take.
     """
     try:
         import distributed
@@ -133,15 +144,25 @@ def dask_workers(address: str | None, memory: int | None) -> Iterator[DaskWorker
         raise MissingExtra("the engine dask", "dask") from error
     with ExitStack() as ends:
         where: Any = address
-        if address is None:
+        client = _current(distributed) if address is None else None
+        if client is None and address is None:
             where = ends.enter_context(_local(memory))
-        client = ends.enter_context(_connected(distributed, where))
+        if client is None:
+            client = ends.enter_context(_connected(distributed, where))
         workers = DaskWorkers(client, _memory(client, memory))
         workers.require_versions()
         logger.warning("dashboard of the cluster: %s", client.dashboard_link)
         yield workers
-        if address is not None:
+        if where is address:
             client.run(forget)
+
+
+def _current(distributed: Any) -> Any:
+    """The client of the program, if it has one."""
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from sfumato.engines.spill import Spill, stored_batches
 from sfumato.engines.splits import NumberedSplit
 from sfumato.errors import SfumatoError
 
-# stages that a worker remembers what they were told: two are read at a time
+# files that a worker remembers: a task, what makes its piece, and what both are told
 _REMEMBERED = 4
 
 
@@ -116,7 +116,7 @@ class Solving(NamedTuple):
     files: Sequence[Path]
     n: int
     solve: Callable[..., pa.Table]
-    shared: tuple[Any, ...]
+    shared: Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class SolvedPiece:
             for file in told.files
             for chunk in stored_batches(file, lambda count: range(self.number, count, told.n))
         ]
-        yield told.solve(pa.concat_tables(chunks), self.number, *told.shared)
+        yield told.solve(pa.concat_tables(chunks), self.number, *told.shared())
 
 
 class Stored(NamedTuple):
@@ -185,9 +185,9 @@ class Fold(Job):
     def run(self, item: Piece) -> tuple[Any, int]:
         """A small result."""
         task, merge, shared = self.told()
-        count = itertools.count()
+        count, known = itertools.count(), shared()
         parts = (part for part, _ in zip(item.parts(), count, strict=False))
-        return functools.reduce(merge, (task(part, *shared) for part in parts)), next(count)
+        return functools.reduce(merge, (task(part, *known) for part in parts)), next(count)
 
 
 class FoldToFile(Fold):
@@ -231,7 +231,8 @@ class Keep(Job):
     def run(self, item: Piece) -> tuple[Stored, int]:
         """What was written."""
         task, shared = self.told()
-        return _written(self.folder, ((task(part, *shared), None) for part in item.parts()), 1)
+        known = shared()
+        return _written(self.folder, ((task(part, *known), None) for part in item.parts()), 1)
 
 
 class Deal(Job):
@@ -242,7 +243,8 @@ class Deal(Job):
     def run(self, item: Piece) -> tuple[Stored, int]:
         """What was written."""
         key, n, shared = self.told()
-        keyed = ((part, np.asarray(key(part, *shared), np.int32)) for part in item.parts())
+        known = shared()
+        keyed = ((part, np.asarray(key(part, *known), np.int32)) for part in item.parts())
         return _written(self.folder, keyed, n)
 
 

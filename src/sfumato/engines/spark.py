@@ -58,6 +58,10 @@ class SparkWorkers:
         pickled: bytes = cloudpickle.dumps(value)
         return pickled
 
+    def store(self, frame: Any, folder: Path) -> None:
+        """A file for each partition."""
+        frame.write.parquet(folder.as_uri())
+
     def require_folder(self, folder: Path) -> None:
         """Executors that can be reached look for themselves."""
         if not all(self._everywhere(can_use, folder)):

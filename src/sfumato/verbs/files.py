@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.engines.choice import CLUSTERS, Cluster, Engine, address_of, require_engine
+from sfumato.engines.frames import engine_of, frame_rows
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.opening import open_workers
 from sfumato.engines.rows import needs_streaming, open_rows, together
@@ -62,8 +64,8 @@ def publish_file(
     streams when the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in
     bytes, half of what the machine offers by default. "dask" and "spark" have the same done by the
     workers of the cluster whose ``scheduler`` or ``master`` has this address, by processes of this
-    machine without one; the limit is then that of each worker (docs/cluster.md). A short ``seed``
-    needs ``experiment``, and is stated.
+    machine without one; the limit is then that of each worker (docs/cluster.md). A frame of Dask or
+    Spark is published by its own cluster. A short ``seed`` needs ``experiment``, and is stated.
 
     >>> schema = sf.read_schema("patients.toml")
     >>> sf.publish_file("patients.csv", schema, sf.Anatomize(), sf.LDiversity(4), "out")
@@ -71,6 +73,7 @@ def publish_file(
     """
     require_written(stated_seed(seed), experiment=experiment)
     require_engine(engine, memory_limit, CLUSTERS)
+    engine, framed = engine_of(source, engine)
     address = address_of(engine, scheduler, master)
     require_room(output, force)
     require_format(format)
@@ -85,9 +88,14 @@ def publish_file(
     wanted = insists or (engine == "auto" and needs_streaming(source, schema))
     if wanted and _streams(algorithm, shape, needs, query):
         assert isinstance(algorithm, Planner)
-        rows = open_rows(source, schema, markers(missing), first)
         shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
-        with open_workers(engine, address, memory_limit) as workers:
+        with ExitStack() as ends:
+            if not framed:  # what is wrong with a file is said before a cluster is started
+                rows = open_rows(source, schema, markers(missing), first)
+            workers = ends.enter_context(open_workers(engine, address, memory_limit))
+            if framed:
+                assert workers is not None
+                rows = ends.enter_context(frame_rows(source, schema, workers, Path(output)))
             memory = memory_or_half(memory_limit) if workers is None else workers.memory
             wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
             return stream_release(rows, wish, output, Randomness(seed), force, tell, workers)

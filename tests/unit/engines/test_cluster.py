@@ -180,7 +180,7 @@ def test_keys_reach_workers_in_files_of_the_owner_and_nowhere_else(
     def running(self: Replaying, name: str, job: Job, items: Sequence[Any]) -> Iterator[Any]:
         sent.append(pickle.dumps((name, job, items)) + repr((job, items)).encode())
         modes.update(path.stat().st_mode & 0o777 for path in job.folder.iterdir())
-        told.append(job.told.path.read_bytes())
+        told.extend(path.read_bytes() for path in job.folder.iterdir())
         return run(self, name, job, items)
 
     monkeypatch.setattr(streaming, "grouped", spying)
@@ -232,3 +232,12 @@ def test_progress_is_told_as_by_one_process(workers: Replaying, tmp_path: Path) 
         "tally", "coded", "part_sum", "count_nodes", "region_of", "divided, bucket_of",
         "published, as_it_is",
     ]  # fmt: skip
+
+
+def test_the_same_is_told_once(engine: ClusterEngine) -> None:
+    plan = list(range(1000))
+    first, again = engine.stages.told(plan), engine.stages.told([*plan])
+    assert first == again
+    plan[0] = 7  # what is told is what it was when it was told
+    assert engine.stages.told(plan)() == plan
+    assert first()[0] == 0

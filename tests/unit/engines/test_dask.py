@@ -20,7 +20,13 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines import cluster, domains, versions
-from sfumato.errors import MachineError, MissingExtra, SfumatoWarning
+from sfumato.errors import (
+    MachineError,
+    MissingExtra,
+    ParameterError,
+    SchemaError,
+    SfumatoWarning,
+)
 from tests.support.clusters import DaskCluster, dask_cluster, kill
 from tests.support.seeds import long_seed
 
@@ -176,3 +182,28 @@ def _deadly(*_: Any) -> pa.Table:
     kill(os.getpid())
     time.sleep(60)
     return pa.table({})
+
+
+def test_a_frame_is_published_by_its_own_cluster(
+    source: Path, expected: dict[str, bytes], dask: DaskCluster, tmp_path: Path
+) -> None:
+    """Partitions are read in their order; one of them is empty."""
+    from dask import dataframe
+
+    untyped: Any = dataframe
+    rows = pq.read_table(source).append_column("name", pa.array(["x"] * ROWS)).to_pandas()
+    sizes = [100, 0, 20_000, ROWS - 20_100]
+    parts = [rows[end - size : end] for size, end in zip(sizes, np.cumsum(sizes), strict=True)]
+    frame = untyped.from_map(lambda part: part, parts, meta=rows[:0])
+    schema = sf.Schema(identifiers=["name"], quasi=SCHEMA.quasi, sensitive="ill")
+    with dask.client.as_current():
+        sf.publish_file(
+            frame, schema, sf.Mondrian(), sf.KAnonymity(5), tmp_path / "out", seed=long_seed(3)
+        )
+        with pytest.raises(ParameterError, match="published by the engine dask"):
+            publish(frame, tmp_path / "other", engine="stream")
+        with pytest.raises(SchemaError, match="no column 'income'"):
+            publish(frame.drop(columns="income"), tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    found = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    assert found == expected

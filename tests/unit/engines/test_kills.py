@@ -72,7 +72,7 @@ class _Deadly:
         self, workers: Workers, stage: str, number: int, mark: Path, real: Cluster
     ) -> None:
         self.memory, self.dumps = workers.memory, workers.dumps
-        self.require_folder = workers.require_folder
+        self.require_folder, self.store = workers.require_folder, workers.store
         self._workers, self._stage, self._number = workers, stage, number
         self._mark, self._real = mark, real
 

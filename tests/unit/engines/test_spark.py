@@ -17,6 +17,7 @@ from sfumato.engines import cluster, domains, java, spark
 from sfumato.errors import MachineError, MissingExtra, ParameterError, SfumatoWarning
 from tests.conformance.test_engines_alike import SCHEMA, made, people
 from tests.support.clusters import SparkCluster, spark_cluster
+from tests.support.seeds import long_seed
 
 pytestmark = pytest.mark.slow
 needs_spark = pytest.mark.skipif(find_spec("pyspark") is None, reason="make spark has it")
@@ -94,3 +95,20 @@ def test_without_the_library_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtra, match=r"sfumato\[spark\]"):
         publish_file(source)
+
+
+@needs_spark
+def test_a_frame_is_published_by_its_own_cluster(source: Path, context: SparkCluster) -> None:
+    from pyspark.sql import SparkSession
+
+    session: Any = SparkSession(context.context)
+    frame = session.read.parquet(source.as_uri())
+    out = source.parent / "out"
+    seed = long_seed(15)
+    sf.publish_file(frame, SCHEMA, sf.Mondrian(), sf.KAnonymity(3), out, seed=seed)
+    sf.verify(out).require()
+    stream = made(source, SCHEMA, source.parent / "one", engine="stream")
+    assert isinstance(stream, dict)
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == {
+        name: data for name, data in stream.items() if name != "search"
+    }

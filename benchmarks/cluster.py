@@ -1,0 +1,128 @@
+"""Clusters of two processes on this machine against one process: processor time of all of them.
+
+Processor time is that of the program and of all that it started, looked up while they run. Starting
+a cluster is not counted: it takes some seconds whatever the table is.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.data import CENSUS_QUASI
+from benchmarks.measure import PATIENCE, Line
+from benchmarks.regions import write_census
+
+ROWS = 20_000_000
+K = 10
+MEMORY = 8 * 2**30 // 5  # bytes for a task: a worker of 2 GiB
+WORKER = 2**31
+LIMITS = {"dask": 1.8, "spark": 3.5}
+LIBRARIES = {"dask": "distributed", "spark": "pyspark"}
+
+# SFUMATO_STATE is empty: nothing of a benchmark is remembered.
+_CHILD = """
+import os, sys
+os.environ["SFUMATO_STATE"] = ""
+import json, threading, time, warnings
+from pathlib import Path
+warnings.simplefilter("ignore")
+import sfumato as sf
+
+TICK, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+
+class Watch(threading.Thread):
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.taken, self.peak, self.done = {}, 0, threading.Event()
+    def run(self):
+        while not self.done.wait(0.3):
+            self.look()
+    def look(self):
+        found = {}
+        for entry in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = entry.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            found[int(entry.parent.name)] = fields
+        ours = {os.getpid()}
+        while more := {pid for pid, at in found.items() if int(at[1]) in ours} - ours:
+            ours |= more
+        for pid in ours:
+            self.taken[pid] = (int(found[pid][11]) + int(found[pid][12])) / TICK
+            if pid != os.getpid() and "python" in (Path(f"/proc/{pid}/comm").read_text() or ""):
+                self.peak = max(self.peak, int(found[pid][21]) * PAGE)
+        return sum(self.taken.values())
+
+def main():
+    source, output, engine, memory, k, quasi, sensitive = json.loads(sys.argv[1])
+    schema, watch, begun = sf.Schema(quasi=quasi, sensitive=sensitive), Watch(), []
+    def tell(stage, share):
+        if not begun:
+            begun.extend((watch.look(), time.perf_counter()))
+    watch.start()
+    made = sf.publish_file(source, schema, sf.Mondrian(), sf.KAnonymity(k), output, engine=engine,
+                           memory_limit=memory, progress=tell, force=True, seed=bytes(range(32)))
+    wall = time.perf_counter() - begun[1]
+    watch.done.set()
+    print(json.dumps([watch.look() - begun[0], wall, watch.peak, made.groups,
+                      made.metrics["discernibility"], begun[0]]))
+
+main()
+"""
+
+
+class Measured(NamedTuple):
+    """Seconds of processor time and on the clock, bytes of the largest worker, and the groups."""
+
+    taken: float
+    wall: float
+    peak: int
+    groups: int
+    discernibility: int
+    start: float
+
+
+def run(folder: Path | None) -> Iterator[Line]:
+    """The census repeated with noise."""
+    with tempfile.TemporaryDirectory() as place:
+        source = Path(place) / "census.parquet"
+        name = f"{ROWS:,} rows of {write_census(folder, source, ROWS)}"
+        yield from compared(name, source)
+
+
+def compared(name: str, source: Path) -> Iterator[Line]:
+    """Every engine whose library is installed against one process."""
+    _measured(source.with_name(f"{source.name}.small.parquet"), "stream")  # compiles the kernels
+    stream = _measured(source, "stream")
+    for engine, limit in LIMITS.items():
+        if find_spec(LIBRARIES[engine]) is None:
+            continue
+        found = _measured(source, engine)
+        yield Line(
+            f"{name}: processor time, {engine} / streamed",
+            found.taken / stream.taken,
+            limit,
+            detail=f"{found.taken:.1f} s (and {found.start:.1f} s to start) against "
+            f"{stream.taken:.1f} s; {found.wall:.1f} s against {stream.wall:.1f} s on the clock",
+        )
+        yield Line(f"{name}: memory of a worker, {engine} / 2 GiB", found.peak / WORKER, 1.0)
+        other = (found.groups, found.discernibility) != (stream.groups, stream.discernibility)
+        yield Line(f"{name}: other groups, {engine}", float(other), 0.0, unit="")
+
+
+def _measured(source: Path, engine: str) -> Measured:
+    asked: list[Any] = [str(source), str(source.with_suffix(f".{engine}")), engine, MEMORY, K,
+                        list(CENSUS_QUASI), "occupation"]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, json.dumps(asked)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    return Measured(*json.loads(done.stdout.splitlines()[-1]))
