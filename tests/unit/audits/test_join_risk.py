@@ -319,3 +319,25 @@ def test_the_report_says_that_somebody_is_surely_in_the_table() -> None:
     assert seen.presence is not None
     assert seen.presence < 0.2
     assert not any("known to be in the table" in one.figure for one in seen.advice)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_whoever_is_in_no_box_is_certainly_absent(method: Method) -> None:
+    """Counted once more, box by box; and nobody of the microdata is among them."""
+    people, inside = crowd(), some()
+    release, table = released(people, inside, method, 5)
+    found = join_risk(release, table, people)
+    boxes = release.groups.to_pylist()
+    outside = [
+        not any(
+            box["x_min"] <= one["x"] <= box["x_max"]
+            and box["y_min"] <= one["y"] <= box["y_max"]
+            and one["z"] in box["z"]
+            for box in boxes
+        )
+        for one in people.to_pylist()
+    ]
+    assert found.absent == sum(outside) > 0
+    assert not (np.array(outside) & inside).any()
+    assert f"not in the microdata: {found.absent}" in str(found)
+    assert found.to_dict()["absent"] == found.absent

@@ -21,7 +21,7 @@ from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.releases import candidates_of
 from sfumato.audits.attacks.results import Scene
 from sfumato.audits.audit.attackers import Attacker
-from sfumato.audits.audit.control import control_of
+from sfumato.audits.audit.file_attackers import Control, file_attackers
 from sfumato.audits.audit.findings import Audit, Finding
 from sfumato.audits.audit.judging import Case, Wish, judged
 from sfumato.audits.breach.everybody import translated
@@ -74,13 +74,15 @@ def audit(
     name, published = _loaded(release)
     require_same(published, TableParts.of(truth), whole=True)
     view = View.of(published, sensitive)
+    more = [_composed(one, truth, view.name, number) for number, one in enumerate(releases, 2)]
+    again = Control(published, truth, view.name)
     case = Case(
         name,
         view.name,
         _scene(published, truth, view),
-        lambda chance: _control(published, truth, view.name, chance),
+        again,
         view.bound(),
-        [_composed(one, truth, view.name, number) for number, one in enumerate(releases, 2)],
+        [*file_attackers(view, again), *more],
     )
     return judged(case, others, wish)
 
@@ -97,14 +99,6 @@ def _scene(published: Release, truth: Microdata, view: View) -> Scene:
     return Scene.of(shown, truth)
 
 
-def _control(published: Release, truth: Microdata, sensitive: str, seed: int) -> Scene | None:
-    control = control_of(published.manifest, truth, seed)
-    if control is None:
-        return None
-    again, people = control
-    return Scene.of(candidates_of(again, people, sensitive=sensitive), people)
-
-
 def _composed(
     other: Release | str | Path, truth: Microdata, sensitive: str, number: int
 ) -> Attacker:
@@ -117,7 +111,7 @@ def _composed(
 
     def on_control() -> Outside:
         # shuffled with chance of its own, so that the two have nothing in common
-        control = _control(published, truth, sensitive, -number)
+        control = Control(published, truth, sensitive)(-number)
         return Outside(None if control is None else Composed.of(control.candidates))
 
     return Attacker(f"composition {number}", f"has {name}, too", attack, on_control=on_control)

@@ -22,6 +22,9 @@ people are in hospital more often) believes otherwise.
 
 *Edges*: edges.py says which people on the list are in the microdata for certain.
 
+*Absence*: every row of the microdata is in a box. Whoever is on the list and in no box is certainly
+not in the microdata, whatever the method; wide boxes cover more people and prove less.
+
 None of this is bounded by k-join-anonymity, but for re-identification.
 """
 
@@ -103,15 +106,18 @@ def join_risk(
     reading = ListReading(columns or {}, markers(missing), header, engine, memory_limit)
     listed = reading.listed(known.boxes.table, external)
     vectors, _, counts = listed
-    people = np.zeros(len(lines), np.int64)
+    people, nowhere = np.zeros(len(lines), np.int64), np.ones(vectors.n_rows, np.bool_)
     for part in cells_of(known.boxes.table, vectors.names).match(vectors):
         np.add.at(people, part.cells, counts[part.vectors])
+        nowhere[part.vectors] = False
     chances = _sums(known, seen, (known.expected / np.maximum(1, people))[:, None])[:, 0]
     return replace(
         risk,
         listed_presence=np.minimum(1.0, chances),
         exposed=exposed(known.boxes, listed),
         lacking=int(np.count_nonzero(people < lines)),
+        # every row of the microdata lies in a box, unless some were left out
+        absent=0 if release.manifest.suppressed else int(counts[nowhere].sum()),
     )
 
 
