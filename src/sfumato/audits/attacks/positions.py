@@ -120,12 +120,12 @@ def lines_of(release: Release, view: View, people: Microdata) -> Positions | Non
     for found, who in ((of_line, listed), (of_person, persons)):
         for part in cells.match(who):
             found[part.vectors] = part.cells
-    order = _in_turn(of_person, of_line)
+    order = in_turn(of_person, of_line)
     groups = np.where(order < 0, -1, (table[GROUP].to_numpy() - 1)[order]).astype(np.int32)
     return replace(shown, order=order, groups=groups)
 
 
-def _in_turn(wanted: Ints, offered: Ints) -> Counts:
+def in_turn(wanted: Ints, offered: Ints) -> Counts:
     """A place at which what is wanted is offered, each place once; -1 for those who get none."""
     places = np.argsort(offered, kind="stable")
     first = np.searchsorted(offered[places], wanted) + _ranks(wanted, np.arange(len(wanted)))

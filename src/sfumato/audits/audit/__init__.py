@@ -23,7 +23,8 @@ from sfumato.audits.attacks.results import Scene
 from sfumato.audits.audit.attackers import Attacker
 from sfumato.audits.audit.file_attackers import Control, file_attackers
 from sfumato.audits.audit.findings import Audit, Finding
-from sfumato.audits.audit.judging import Case, Wish, judged
+from sfumato.audits.audit.judging import Case, Wish, judged, probed
+from sfumato.audits.audit.probes import probes
 from sfumato.audits.breach.everybody import translated
 from sfumato.audits.breach.known_values import require_matched, require_values
 from sfumato.audits.breach.view import View
@@ -31,10 +32,13 @@ from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.audits.same_table import require_same
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Role
 from sfumato.engines.parts import TableParts
+from sfumato.errors import ParameterError
 from sfumato.forms.load import load
-from sfumato.forms.registry import Release
+from sfumato.forms.registry import Release, form_of
 from sfumato.io.paths import usable
+from sfumato.io.tables import Source
 
 __all__ = ["Audit", "Finding", "audit"]
 
@@ -46,6 +50,7 @@ def audit(
     *,
     others: Microdata | None = None,
     releases: Sequence[Release | str | Path] = (),
+    listed: Source | None = None,
     known: float = KNOWN,
     sensitive: str | None = None,
     attacks: Collection[str] | None = None,
@@ -58,10 +63,14 @@ def audit(
 
     Learners study ``others``, people of the same population who are not in the table, or without
     them half of the table, and are judged by the other half. ``releases`` are others of the same
-    table, which an attacker lays on this one. ``known`` is the share of people whose values an
-    attacker is told. ``attacks`` names some attacks instead of all; without ``control`` nothing
-    shows that they see only what they may. After ``time_limit`` seconds no further attack is begun.
-    ``seed`` repeats an audit.
+    table, which an attacker lays on this one. ``listed`` is a list of people that an attacker of a
+    join release has: it shows who is certainly in the table, and who is not. ``known`` is the share
+    of people whose values an attacker is told. ``attacks`` names some attacks instead of all;
+    without ``control`` nothing shows that they see only what they may. After ``time_limit`` seconds
+    no further attack is begun. ``seed`` repeats an audit.
+
+    Where no value can be guessed (no column is sensitive, or values stand apart) people can still
+    be linked to lines, or told to be in the table, and only that is tried.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
@@ -73,6 +82,10 @@ def audit(
     wish.tell("reading the release", 0.0)
     name, published = _loaded(release)
     require_same(published, TableParts.of(truth), whole=True)
+    _require_join(published, listed)
+    beside = [*probes(published, truth, listed, sensitive)]
+    if (why := _unguessable(published, sensitive)) is not None:
+        return probed(name, truth.n_rows, beside, why, wish)
     view = View.of(published, sensitive)
     more = [_composed(one, truth, view.name, number) for number, one in enumerate(releases, 2)]
     again = Control(published, truth, view.name)
@@ -83,8 +96,27 @@ def audit(
         again,
         view.bound(),
         [*file_attackers(view, again), *more],
+        beside,
     )
     return judged(case, others, wish)
+
+
+def _unguessable(published: Release, sensitive: str | None) -> str | None:
+    """Why no value can be guessed."""
+    form = form_of(published)
+    if form.external or not form.grouped:
+        return form.unguessable
+    if sensitive is None and not published.manifest.of_role(Role.SENSITIVE):
+        return "no column is sensitive, so there is no value to name"
+    return None
+
+
+def _require_join(published: Release, listed: Source | None) -> None:
+    if listed is not None and not form_of(published).external:
+        raise ParameterError(
+            "a list shows who is in a join release; in others everybody is, so leave it out",
+            parameter="listed",
+        )
 
 
 def _scene(published: Release, truth: Microdata, view: View) -> Scene:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -51,8 +52,8 @@ def file_attackers(view: View, control: Control) -> Iterator[Attacker]:
     if form_of(view.release).boxes:
         inside = ("numbers", _numbered)
     for name, read in (("order", _ordered), inside):
-        if (attack := read(release, view, truth)) is not None:
-            yield Attacker(name, who[name], _made(attack), on_control=_wrong(control, view, read))
+        make = partial(_made, read, release, view, truth)
+        yield Attacker(name, who[name], make, on_control=_wrong(control, view, read))
 
 
 def _ordered(release: Release, view: View, people: Microdata) -> Attack | None:
@@ -67,8 +68,8 @@ def _lined(release: Release, view: View, people: Microdata) -> Attack | None:
     return lines_of(release, view, people)
 
 
-def _made(attack: Attack) -> Callable[[], Attack]:
-    return lambda: attack
+def _made(read: _Read, release: Release, view: View, people: Microdata) -> Attack:
+    return read(release, view, people) or Outside()
 
 
 def _wrong(control: Control, view: View, read: _Read) -> Callable[[], Attack]:

@@ -27,7 +27,9 @@ class JoinRisk:
     (the edge attack), if the list names everybody of the microdata and of the external table.
     ``lacking`` counts boxes for which it names fewer people than there are lines: there it does
     not, and nothing is claimed. ``absent`` counts people on the list who are in no box: they are
-    certainly not in the microdata, if they have the values there that the list says.
+    certainly not in the microdata, if they have the values there that the list says. ``mistaken``
+    counts exposed people who are not in the table after all, so that the list, which names
+    ``listed`` people, cannot name everybody.
     """
 
     bound: float
@@ -38,6 +40,8 @@ class JoinRisk:
     exposed: Counts | None = None
     lacking: int | None = None
     absent: int | None = None
+    mistaken: int | None = None
+    listed: int | None = None
 
     @property
     def kept(self) -> bool:
@@ -65,6 +69,8 @@ class JoinRisk:
             "exposed_share": self.exposed_share,
             "boxes_lacking_people": self.lacking,
             "absent": self.absent,
+            "mistaken": self.mistaken,
+            "listed": self.listed,
         }
 
     def __str__(self) -> str:
