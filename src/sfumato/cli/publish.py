@@ -15,7 +15,7 @@ from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.cli import show
 from sfumato.cli.attacked import MOST, QUICK, tell_attacked
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
-from sfumato.cli.reading import table_options, taken
+from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
@@ -159,17 +159,7 @@ _FRONTIER = (
     help="stream: read a file that does not fit into memory part by part; dask, spark: the same by "
     "the workers of a cluster.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="--engine dask: the cluster's scheduler, such as tls://host:8786; without one, processes "
-    "of this machine work.",
-)
-@click.option(
-    "--master",
-    metavar="ADDRESS",
-    help="--engine spark: the cluster's master, such as spark://host:7077; as above without one.",
-)
+@address_options
 @click.option(
     "--memory",
     type=Bytes(),

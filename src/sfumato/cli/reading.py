@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from sfumato.cli.sizes import Bytes
+from sfumato.engines.choice import CLUSTERS
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,6 +48,39 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def taken(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a table out of all that a command was given."""
     return {name: options.pop(name) for name in ("query", "missing", "names", "header")}
+
+
+def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add where a cluster is."""
+    scheduler = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="--engine dask: the cluster's scheduler, such as tls://host:8786; without one, "
+        "processes of this machine work.",
+    )
+    master = click.option(
+        "--master",
+        metavar="ADDRESS",
+        help="--engine spark: the cluster's master, such as spark://host:7077; as above without "
+        "one.",
+    )
+    return scheduler(master(command))
+
+
+def engine_options(*own: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add who reads what is too large for memory: this process, or the workers of a cluster."""
+
+    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+        engine = click.option(
+            "--engine",
+            type=click.Choice([*own, *CLUSTERS]),
+            default=own[0],
+            show_default=True,
+            help="dask, spark: the workers of a cluster read (docs/cluster.md).",
+        )
+        return engine(address_options(command))
+
+    return added
 
 
 def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
