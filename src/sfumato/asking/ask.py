@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -95,8 +94,11 @@ def counts(source: Askable, queries: Iterable[str | Query]) -> CountAnswers:
     if not isinstance(source, TableParts):
         return counts_of(answerer(source), queries)
     questions = list(questions_of(queries))
-    parts = (counts_of(answerer(part), questions) for part in source.parts())
-    return functools.reduce(CountAnswers.__add__, parts)
+    return source.folded(_counts_of_part, CountAnswers.__add__, questions)
+
+
+def _counts_of_part(part: Microdata, questions: Sequence[Query]) -> CountAnswers:
+    return counts_of(answerer(part), questions)
 
 
 def counts_of(asked: Answerer, queries: Iterable[str | Query]) -> CountAnswers:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
 from sfumato.cli.sizes import Bytes
-from sfumato.engines.choice import CLUSTERS
+from sfumato.engines.choice import CLUSTERS, address_of
+from sfumato.engines.opening import open_workers
+from sfumato.engines.parts import Work
+from sfumato.forms.load import is_joined
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,6 +86,26 @@ def engine_options(*own: str) -> Callable[[Callable[..., Any]], Callable[..., An
         return engine(address_options(command))
 
     return added
+
+
+@contextmanager
+def workers_of(
+    asked: tuple[str, str | None, str | None], beside: str, memory: int | None
+) -> Iterator[Work | None]:
+    """The workers that were asked for (``taken_engine``), or None."""
+    with open_workers(asked[0], address_of(*asked), memory) as workers:
+        yield None if workers is None else Work(workers, Path(beside).resolve())
+
+
+def taken_engine(options: dict[str, Any], folder: str) -> tuple[str, str | None, str | None]:
+    """Take what ``engine_options`` added out of all that a command was given."""
+    engine, scheduler, master = (options.pop(name) for name in ("engine", "scheduler", "master"))
+    if engine in CLUSTERS and is_joined(folder):
+        raise click.UsageError(
+            f"--engine {engine} is not for a release that was joined with a list: that needs the "
+            "whole table in memory"
+        )
+    return engine, scheduler, master
 
 
 def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
