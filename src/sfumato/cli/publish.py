@@ -245,7 +245,7 @@ def publish(
         noisy.write(output, **writing)
         manifest = noisy.manifest
     elif given["external"] is not None:
-        require_default(("m", "p", "form", "means", "scheduler", "master"), "not with --external")
+        require_default(("m", "p", "form", "means"), "not with --external")
         require_room(output, force)
         with show.stages(quiet=as_json) as tell:
             tell("reading", 0.0)
@@ -299,11 +299,13 @@ def _join(
     from sfumato.audits.join_risk import edge_attack
 
     external, renamed = given["external"], _renames(given["rename"])
-    within = {"engine": given["engine"], "memory_limit": given["memory"]}
+    where = {name: given[name] for name in ("engine", "scheduler", "master")}
     joined = publish_join(
-        table, external, join_of(method, given), _model(given),
-        columns=renamed, labels=labels, seed=seed, progress=tell, **listing, **within,
+        table, external, join_of(method, given), _model(given), memory_limit=given["memory"],
+        columns=renamed, labels=labels, seed=seed, progress=tell, **listing, **where,
     )  # fmt: skip
+    alone = "stream" if given["engine"] in CLUSTERS else given["engine"]
+    within = {"engine": alone, "memory_limit": given["memory"]}
     tell("attacking", 0.0)
     try:
         return joined, len(edge_attack(joined, external, renamed, **listing, **within))
