@@ -1,12 +1,15 @@
 """Clusters of two processes on this machine against one process: processor time of all of them.
 
 Processor time is that of the program and of all that it started, looked up while they run. Starting
-a cluster is not counted: it takes some seconds whatever the table is.
+a cluster is not counted: it takes some seconds whatever the table is. What reaches the driver is
+counted as results are pickled, what is exchanged by the files that tasks write (docs/cluster.md has
+the model that these counters check). SFUMATO_CLUSTER_ROWS is how many rows there are.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,21 +22,42 @@ from benchmarks.data import CENSUS_QUASI
 from benchmarks.measure import PATIENCE, Line
 from benchmarks.regions import write_census
 
-ROWS = 20_000_000
+ROWS = int(os.environ.get("SFUMATO_CLUSTER_ROWS", "20000000"))
 K = 10
 MEMORY = 8 * 2**30 // 5  # bytes for a task: a worker of 2 GiB
 WORKER = 2**31
 LIMITS = {"dask": 1.8, "spark": 3.5}
+WALL = 1.1  # times one process, of the engine that is to keep up with it
+DRIVER = 2_000_000  # bytes
+SHUFFLED = 1.2  # times the coded table
 LIBRARIES = {"dask": "distributed", "spark": "pyspark"}
 
 # SFUMATO_STATE is empty: nothing of a benchmark is remembered.
 _CHILD = """
 import os, sys
 os.environ["SFUMATO_STATE"] = ""
-import json, threading, time, warnings
+import json, pickle, threading, time, warnings
 from pathlib import Path
 warnings.simplefilter("ignore")
 import sfumato as sf
+from sfumato.engines import cluster
+from sfumato.engines.pieces import Stored
+
+class Counters:
+    def __init__(self):
+        self.driver = self.tasks = 0
+        self.kinds, self.files = {}, {}
+    def counting(self, run):
+        def counted(stages, kind, name, told, items):
+            self.kinds[kind.__name__] = self.kinds.get(kind.__name__, 0) + 1
+            for result in run(stages, kind, name, told, items):
+                self.tasks += 1
+                self.driver += len(pickle.dumps(result))
+                if isinstance(result, Stored):
+                    size = result.path.stat().st_size
+                    self.files[name] = self.files.get(name, 0) + size
+                yield result
+        return counted
 
 TICK, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
@@ -67,20 +91,24 @@ def main():
     def tell(stage, share):
         if not begun:
             begun.extend((watch.look(), time.perf_counter()))
+    counters = Counters()
+    cluster.Stages.run = counters.counting(cluster.Stages.run)
     watch.start()
     made = sf.publish_file(source, schema, sf.Mondrian(), sf.KAnonymity(k), output, engine=engine,
                            memory_limit=memory, progress=tell, force=True, seed=bytes(range(32)))
     wall = time.perf_counter() - begun[1]
     watch.done.set()
     print(json.dumps([watch.look() - begun[0], wall, watch.peak, made.groups,
-                      made.metrics["discernibility"], begun[0]]))
+                      made.metrics["discernibility"], begun[0], vars(counters)]))
 
 main()
 """
 
 
 class Measured(NamedTuple):
-    """Seconds of processor time and on the clock, bytes of the largest worker, and the groups."""
+    """Seconds of processor time and on the clock, bytes of the largest worker, the groups, and what
+    was counted: bytes at the driver, tasks, stages of each kind, bytes of files by stage.
+    """
 
     taken: float
     wall: float
@@ -88,6 +116,7 @@ class Measured(NamedTuple):
     groups: int
     discernibility: int
     start: float
+    counters: dict[str, Any]
 
 
 def run(folder: Path | None) -> Iterator[Line]:
@@ -113,9 +142,30 @@ def compared(name: str, source: Path) -> Iterator[Line]:
             detail=f"{found.taken:.1f} s (and {found.start:.1f} s to start) against "
             f"{stream.taken:.1f} s; {found.wall:.1f} s against {stream.wall:.1f} s on the clock",
         )
+        yield Line(f"{name}: time on the clock, {engine} / streamed",
+                   found.wall / stream.wall, WALL if engine == "dask" else limit)  # fmt: skip
+        yield from _moved(f"{name}, {engine}", found.counters)
         yield Line(f"{name}: memory of a worker, {engine} / 2 GiB", found.peak / WORKER, 1.0)
         other = (found.groups, found.discernibility) != (stream.groups, stream.discernibility)
         yield Line(f"{name}: other groups, {engine}", float(other), 0.0, unit="")
+
+
+def _moved(name: str, counters: dict[str, Any]) -> Iterator[Line]:
+    """What went where."""
+    files, kinds = counters["files"], counters["kinds"]
+    stages = ", ".join(f"{stage} {size:,}" for stage, size in files.items())
+    yield Line(
+        f"{name}: bytes that reach the driver as results / 2 MB",
+        counters["driver"] / DRIVER,
+        1.0,
+        detail=f"{counters['driver']:,} bytes of {counters['tasks']} tasks in "
+        f"{sum(kinds.values())} stages, {kinds.get('Fold', 0)} of them folds; written: {stages}",
+    )
+    yield Line(
+        f"{name}: rows that change places / the coded table",
+        files["region_of"] / files["coded"],
+        SHUFFLED,
+    )
 
 
 def _measured(source: Path, engine: str) -> Measured:

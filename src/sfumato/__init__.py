@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.algorithms.topdown import TopDown
     from sfumato.answers.accuracy import accuracy
     from sfumato.asking.compare import compare
+    from sfumato.asking.folded import open_release
     from sfumato.asking.matching import matching
     from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
@@ -108,6 +109,7 @@ _HOMES = {
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
     "asking.compare": ("compare",),
+    "asking.folded": ("open_release",),
     "asking.matching": ("matching",),
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
@@ -246,6 +248,7 @@ __all__ = [
     "ncp",
     "new_seed",
     "one_of",
+    "open_release",
     "perimeter",
     "perturb",
     "prefix_taxonomy",

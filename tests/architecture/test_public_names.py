@@ -14,7 +14,7 @@ PUBLIC = [
     "connect", "StatDB", "TopDown", "JoinRisk", "edge_attack", "join_risk",
     "Direct", "Refinement", "Joined", "join", "KJoinAnonymity", "JoinRelease", "publish_join",
     "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
-    "at_most", "between", "compare", "matching", "one_of", "Evaluation", "evaluate",
+    "at_most", "between", "compare", "matching", "one_of", "open_release", "Evaluation", "evaluate",
     "Audit", "audit",
     "anatomy_workload", "dynamic_workload", "range_workload", "read_workload", "write_workload",
     "publish_file", "BranchMondrian", "LocalRecoding", "Likely", "PermutedTable", "PerturbedTable",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,13 +16,14 @@ from sfumato.answers.group_bounds import Counted
 from sfumato.answers.grouped import GroupedTables
 from sfumato.answers.groups import groups_of
 from sfumato.answers.packing import Where
+from sfumato.asking.folded import FoldedRelease
 from sfumato.asking.parted import asked_about
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.askable import Askable
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.engines.parts import TableParts
-from sfumato.errors import QueryRefused
+from sfumato.errors import ParameterError, QueryRefused
 from sfumato.forms.registry import form_of
 from sfumato.queries.asked import condition_of, question_of, questions_of
 from sfumato.queries.binding import NOT_MISSING, BoundQuery, bind
@@ -37,6 +37,12 @@ def answerer(source: Askable) -> Answerer:
     if isinstance(source, TableParts):
         assert source.engine is None
         return answerer(source.domain)
+    if isinstance(source, FoldedRelease):
+        raise ParameterError(
+            "this is about single groups, and a release that is asked piece by piece only counts; "
+            "load it into memory",
+            parameter="release",
+        )
     if source not in _prepared:
         _prepared[source] = _answerer(source)
     return _prepared[source]
@@ -52,6 +58,8 @@ def answerer_about(source: Askable, names: Collection[str]) -> Answerer:
     """The same for questions about these columns, which a table beyond memory has to know."""
     if isinstance(source, TableParts) and source.engine is not None:
         return asked_about(source, names)
+    if isinstance(source, FoldedRelease):
+        return source.about(names)
     return answerer(source)
 
 
@@ -59,6 +67,8 @@ def catalog_of(source: Askable) -> Catalog:
     """The columns that a source can be asked about."""
     if isinstance(source, TableParts) and source.engine is not None:
         return Catalog.of_table(source.domain)
+    if isinstance(source, FoldedRelease):
+        return source.catalog
     return answerer(source).catalog
 
 
@@ -79,11 +89,16 @@ def count(source: Askable, where: str | Query) -> Answer:
 
 def counts(source: Askable, queries: Iterable[str | Query]) -> CountAnswers:
     """The counts of many queries."""
+    if isinstance(source, FoldedRelease):
+        return counts_of(source.about(source.catalog.columns), queries)
     if not isinstance(source, TableParts):
         return counts_of(answerer(source), queries)
     questions = list(questions_of(queries))
-    parts = (counts_of(answerer(part), questions) for part in source.parts())
-    return functools.reduce(CountAnswers.__add__, parts)
+    return source.folded(_counts_of_part, CountAnswers.__add__, questions)
+
+
+def _counts_of_part(part: Microdata, questions: Sequence[Query]) -> CountAnswers:
+    return counts_of(answerer(part), questions)
 
 
 def counts_of(asked: Answerer, queries: Iterable[str | Query]) -> CountAnswers:

@@ -7,6 +7,8 @@ occurs, answer it as all rows would.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -45,28 +47,40 @@ def _combinations(table: TableParts, names: list[str]) -> pa.Table:
         times = table.value_counts[names[0]]
         codes = np.flatnonzero(times)
         return pa.table({names[0]: codes, _TIMES: times[codes]})
-    known: list[pa.Table] = []
-    waiting = 0
-    for part in table.parts():
-        once = pa.array(np.ones(part.n_rows, np.int64))
-        columns = [_column(part, name) for name in names]
-        known.append(_summed(pa.table([*columns, once], [*names, _TIMES])))
-        waiting += known[-1].num_rows
-        if waiting > known[0].num_rows + _MOST_WAITING:
-            known, waiting = [_merged(table, known)], 0
-    return _merged(table, known)
+    return table.folded(_of_part, partial(_with, memory=table.memory), names).merged(table.memory)
+
+
+class _Known(NamedTuple):
+    """Combinations that were merged, and tables of those that wait for it."""
+
+    tables: tuple[pa.Table, ...]
+
+    def merged(self, memory: int) -> pa.Table:
+        """Every combination once."""
+        found = _summed(pa.concat_tables(self.tables))
+        _require_memory(memory, found)
+        return found
+
+
+def _of_part(part: Microdata, names: list[str]) -> _Known:
+    once = pa.array(np.ones(part.n_rows, np.int64))
+    columns = [_column(part, name) for name in names]
+    return _Known((_summed(pa.table([*columns, once], [*names, _TIMES])),))
+
+
+def _with(known: _Known, more: _Known, *, memory: int) -> _Known:
+    """Merging takes time for all that is known: it is done when enough has come."""
+    both = _Known((*known.tables, *more.tables))
+    first, *waiting = both.tables
+    if sum(one.num_rows for one in waiting) > first.num_rows + _MOST_WAITING:
+        return _Known((both.merged(memory),))
+    return both
 
 
 def _column(part: Microdata, name: str) -> pa.Array | pa.ChunkedArray:
     if name in part.codes:
         return pa.array(np.ascontiguousarray(part.codes[name]))
     return part.insensitive.column(name)
-
-
-def _merged(table: TableParts, known: list[pa.Table]) -> pa.Table:
-    found = _summed(pa.concat_tables(known))
-    _require_memory(table, found)
-    return found
 
 
 def _summed(table: pa.Table) -> pa.Table:
@@ -76,12 +90,12 @@ def _summed(table: pa.Table) -> pa.Table:
     return summed.select([*names, f"{_TIMES}_sum"]).rename_columns([*names, _TIMES])
 
 
-def _require_memory(table: TableParts, found: pa.Table) -> None:
+def _require_memory(memory: int, found: pa.Table) -> None:
     least = _SHARE * _CELL_BYTES * found.num_rows * found.num_columns
-    if least > table.memory:
+    if least > memory:
         names = ", ".join(found.column_names[:-1])
         raise OutOfMemory(
-            f"{table.memory:,} bytes of memory are too few: {names} have more than "
+            f"{memory:,} bytes of memory are too few: {names} have more than "
             f"{found.num_rows:,} different combinations of values; ask about fewer columns, or "
             f"allow {2 * least:,} bytes",
             doing="answering",

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,7 +181,7 @@ def assess(table: Microdata | TableParts) -> Risk:
     announce(number_rows)
     parts = table if isinstance(table, TableParts) else TableParts.of(table)
     n = parts.buckets(_SHARE * (_ROW_BYTES + _CODE_BYTES * len(parts.schema.quasi)), parts.memory)
-    classes = reduce(_Classes.together, map(_classes, parts.dealt(parts.schema.quasi, n)))
+    classes = parts.dealt(parts.schema.quasi, n).folded(_classes, _Classes.together)
     return Risk(
         rows=parts.n_rows,
         classes=classes.number,

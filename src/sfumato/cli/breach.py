@@ -14,7 +14,13 @@ from sfumato.audits.breach import QUANTILES, Belief, Breach, Persons, View, ever
 from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.audits.report.text import plural
 from sfumato.cli import show
-from sfumato.cli.reading import memory_option, table_options
+from sfumato.cli.reading import (
+    engine_options,
+    memory_option,
+    table_options,
+    taken_engine,
+    workers_of,
+)
 from sfumato.core.schema import Role
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.parts import open_parts, require_in_memory
@@ -40,6 +46,7 @@ _SHOWN = 20
 @click.option("-s", "--schema", "schema_path", metavar="FILE", help="Schema of the true table.")
 @click.option("--sensitive", metavar="NAME", help="Which sensitive column, if there are several.")
 @table_options
+@engine_options("auto")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def breach(
@@ -75,6 +82,9 @@ def breach(
         raise click.UsageError("the true table needs its schema: -s FILE")
     if truth is None and (reading["query"] or reading["names"]):
         raise click.UsageError("--query and --names are for the true table: --truth FILE -s FILE")
+    asked_engine = taken_engine(reading, folder)
+    if truth is None and asked_engine[0] != "auto":
+        raise click.UsageError("--engine is for the true table: --truth FILE -s FILE")
     limit, schema = memory_or_half(memory), read_schema(schema_path) if schema_path else None
     listing = {"missing": reading["missing"], "header": reading["header"]}
     if truth is not None and schema is not None and is_joined(folder):
@@ -87,7 +97,10 @@ def breach(
     found = view.belief(Persons.known(view.release, person), listed) if stated else None
     levels: dict[str, Breach] = {}
     if truth is not None and schema is not None:
-        with open_parts(truth, schema, limit, **reading) as rows:
+        with (
+            workers_of(asked_engine, folder, memory) as work,
+            open_parts(truth, schema, limit, work=work, **reading) as rows,
+        ):
             levels["rows"], levels["persons"] = everybody(view, rows, listed, limit)
     if as_json:
         show.print_json(_stated(person, found, levels))

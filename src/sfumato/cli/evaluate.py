@@ -13,7 +13,13 @@ from sfumato.audits.evaluation import evaluate as evaluate_release
 from sfumato.audits.report.text import number, percent, plural
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
-from sfumato.cli.reading import memory_option, table_options
+from sfumato.cli.reading import (
+    engine_options,
+    memory_option,
+    table_options,
+    taken_engine,
+    workers_of,
+)
 from sfumato.core.query import Query
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.parts import open_parts, require_in_memory
@@ -46,6 +52,7 @@ _REPORT = "report.html"
 )
 @click.option("--seed", type=int, help="Repeat the random queries of an earlier report.")
 @table_options
+@engine_options("auto")
 @memory_option
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
@@ -71,6 +78,7 @@ def evaluate(
     The report holds true figures of the table: keep it to yourself. Exits with 1 when the release
     breaks its promise.
     """
+    asked_engine = taken_engine(reading, folder)
     asked = _workload(workload_path, queries, seed)
     page = output if output is not None or as_json else _REPORT
     if page is not None:
@@ -80,7 +88,10 @@ def evaluate(
         schema, limit = read_schema(schema_path), memory_or_half(memory)
         if is_joined(folder):
             require_in_memory(truth, schema, limit, "finding out who is in the table")
-        with open_parts(truth, schema, limit, **reading) as table:
+        with (
+            workers_of(asked_engine, folder, memory) as work,
+            open_parts(truth, schema, limit, work=work, **reading) as table,
+        ):
             found = evaluate_release(
                 folder, table, asked,
                 queries=queries, seed=seed, progress=tell, memory_limit=memory,

@@ -15,7 +15,7 @@ from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.cli import show
 from sfumato.cli.attacked import MOST, QUICK, tell_attacked
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
-from sfumato.cli.reading import table_options, taken
+from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
 from sfumato.cli.summaries import summarize, tell_owner
@@ -159,17 +159,7 @@ _FRONTIER = (
     help="stream: read a file that does not fit into memory part by part; dask, spark: the same by "
     "the workers of a cluster.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="--engine dask: the cluster's scheduler, such as tls://host:8786; without one, processes "
-    "of this machine work.",
-)
-@click.option(
-    "--master",
-    metavar="ADDRESS",
-    help="--engine spark: the cluster's master, such as spark://host:7077; as above without one.",
-)
+@address_options
 @click.option(
     "--memory",
     type=Bytes(),
@@ -255,7 +245,7 @@ def publish(
         noisy.write(output, **writing)
         manifest = noisy.manifest
     elif given["external"] is not None:
-        require_default(("m", "p", "form", "means", "scheduler", "master"), "not with --external")
+        require_default(("m", "p", "form", "means"), "not with --external")
         require_room(output, force)
         with show.stages(quiet=as_json) as tell:
             tell("reading", 0.0)
@@ -309,11 +299,13 @@ def _join(
     from sfumato.audits.join_risk import edge_attack
 
     external, renamed = given["external"], _renames(given["rename"])
-    within = {"engine": given["engine"], "memory_limit": given["memory"]}
+    where = {name: given[name] for name in ("engine", "scheduler", "master")}
     joined = publish_join(
-        table, external, join_of(method, given), _model(given),
-        columns=renamed, labels=labels, seed=seed, progress=tell, **listing, **within,
+        table, external, join_of(method, given), _model(given), memory_limit=given["memory"],
+        columns=renamed, labels=labels, seed=seed, progress=tell, **listing, **where,
     )  # fmt: skip
+    alone = "stream" if given["engine"] in CLUSTERS else given["engine"]
+    within = {"engine": alone, "memory_limit": given["memory"]}
     tell("attacking", 0.0)
     try:
         return joined, len(edge_attack(joined, external, renamed, **listing, **within))

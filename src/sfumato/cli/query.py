@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+from sfumato.asking.folded import open_release
 from sfumato.asking.unseen import unseen
 from sfumato.cli import show
-from sfumato.cli.reading import table_options
+from sfumato.cli.reading import engine_options, table_options
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.core.askable import Askable
+from sfumato.engines.choice import address_of
 from sfumato.engines.reading import read
 from sfumato.errors import shortened
 from sfumato.forms.load import load
@@ -29,6 +31,7 @@ from sfumato.io.schema_files import read_schema
     help="SOURCE is a table, not a release: answer exactly, for its owner.",
 )
 @table_options
+@engine_options("memory", "stream")
 @click.option(
     "--format",
     "form",
@@ -37,7 +40,16 @@ from sfumato.io.schema_files import read_schema
     show_default=True,
     help="How answers are printed; arrow is the IPC stream format.",
 )
-def query(source: str, sql: str, schema_path: str | None, form: str, **reading: Any) -> None:
+def query(
+    source: str,
+    sql: str,
+    schema_path: str | None,
+    form: str,
+    engine: str,
+    scheduler: str | None,
+    master: str | None,
+    **reading: Any,
+) -> None:
     """Answer a SELECT about the release in folder SOURCE.
 
     \b
@@ -49,7 +61,16 @@ def query(source: str, sql: str, schema_path: str | None, form: str, **reading: 
     Every aggregate comes with an estimate, which assumes that values inside a group are spread
     evenly, and with bounds lo and hi, between which the truth lies whatever the values are. A value
     that no row can have, perhaps a typing error, is noted on standard error.
+
+    With --engine stream, dask or spark counts are found where the files lie, piece by piece; the
+    release may then be larger than memory.
     """
+    address_of(engine, scheduler, master)
+    if engine != "memory":
+        _require_release(source, schema_path, reading)
+        with open_release(source, engine=engine, scheduler=scheduler, master=master) as opened:
+            print_result(opened.query(sql), form)
+        return
     asked = _source(source, schema_path, reading)
     print_result(asked.query(sql), form)
     for sentence in unseen(asked, sql):
@@ -61,9 +82,16 @@ def query(source: str, sql: str, schema_path: str | None, form: str, **reading: 
 def _source(source: str, schema_path: str | None, reading: dict[str, Any]) -> Askable:
     if schema_path is not None:
         return read(source, read_schema(schema_path), **reading)
+    _require_release(source, None, reading)
+    return load(source)
+
+
+def _require_release(source: str, schema_path: str | None, reading: dict[str, Any]) -> None:
+    """Raise unless it is a release that is asked."""
+    if schema_path is not None:
+        raise click.UsageError("--engine is for a release; a table is asked in memory")
     given = next((name for name, value in reading.items() if value), None)
     if given is not None:
         raise click.UsageError(f"--{given} is for a table: add its schema, -s FILE")
     if Path(source).is_file():
         raise click.UsageError(f"{source} is a file: name a release folder, or add -s SCHEMA")
-    return load(source)

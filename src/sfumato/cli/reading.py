@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
 from sfumato.cli.sizes import Bytes
+from sfumato.engines.choice import CLUSTERS, address_of
+from sfumato.engines.opening import open_workers
+from sfumato.engines.parts import Work
+from sfumato.forms.load import is_joined
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,6 +53,59 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def taken(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a table out of all that a command was given."""
     return {name: options.pop(name) for name in ("query", "missing", "names", "header")}
+
+
+def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add where a cluster is."""
+    scheduler = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="--engine dask: the cluster's scheduler, such as tls://host:8786; without one, "
+        "processes of this machine work.",
+    )
+    master = click.option(
+        "--master",
+        metavar="ADDRESS",
+        help="--engine spark: the cluster's master, such as spark://host:7077; as above without "
+        "one.",
+    )
+    return scheduler(master(command))
+
+
+def engine_options(*own: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add who reads what is too large for memory: this process, or the workers of a cluster."""
+
+    def added(command: Callable[..., Any]) -> Callable[..., Any]:
+        engine = click.option(
+            "--engine",
+            type=click.Choice([*own, *CLUSTERS]),
+            default=own[0],
+            show_default=True,
+            help="dask, spark: the workers of a cluster read (docs/cluster.md).",
+        )
+        return engine(address_options(command))
+
+    return added
+
+
+@contextmanager
+def workers_of(
+    asked: tuple[str, str | None, str | None], beside: str, memory: int | None
+) -> Iterator[Work | None]:
+    """The workers that were asked for (``taken_engine``), or None."""
+    with open_workers(asked[0], address_of(*asked), memory) as workers:
+        yield None if workers is None else Work(workers, Path(beside).resolve())
+
+
+def taken_engine(options: dict[str, Any], folder: str) -> tuple[str, str | None, str | None]:
+    """Take what ``engine_options`` added out of all that a command was given."""
+    engine, scheduler, master = (options.pop(name) for name in ("engine", "scheduler", "master"))
+    if engine in CLUSTERS and is_joined(folder):
+        raise click.UsageError(
+            f"--engine {engine} is not for a release that was joined with a list: that needs the "
+            "whole table in memory"
+        )
+    return engine, scheduler, master
 
 
 def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -179,12 +179,18 @@ def cluster_engine(
     Beside it and not inside of what is to become it: a task that nobody waits for any more may
     still be writing when everything else is done.
     """
-    with shared_folder(target.resolve()) as folder:
-        workers.require_folder(folder)
-        stages = Stages(workers, folder, tell)
+    with staged(workers, target, tell) as stages:
         told = stages.told(rows)
         splits = numbered_splits(rows.files, SPLIT_ROWS)
         yield ClusterEngine(stages, [SourcePiece(told, one, domains.PART_ROWS) for one in splits])
+
+
+@contextmanager
+def staged(workers: Workers, target: Path, tell: Callable[[], None]) -> Iterator[Stages]:
+    """Stages that exchange files in a folder beside a target."""
+    with shared_folder(target.resolve()) as folder:
+        workers.require_folder(folder)
+        yield Stages(workers, folder, tell)
 
 
 @contextmanager

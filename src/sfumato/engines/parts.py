@@ -7,12 +7,12 @@ part by part is the same function either way.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,15 +24,25 @@ from sfumato.core.histograms import count_codes
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
+from sfumato.engines.cluster import Workers, cluster_engine
 from sfumato.engines.coded import microdata
 from sfumato.engines.domains import count_values, open_engine
-from sfumato.engines.rows import needed_memory, needs_streaming, open_rows, together
+from sfumato.engines.rows import Rows, needed_memory, needs_streaming, open_rows, together
 from sfumato.engines.stream import Scratch
-from sfumato.errors import OutOfMemory
+from sfumato.errors import OutOfMemory, ParameterError
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.tables import Source, markers, read_whole
 
+Found = TypeVar("Found")
+
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Work(NamedTuple):
+    """Workers of a cluster; what they exchange lies beside a folder that all of them see."""
+
+    workers: Workers
+    beside: Path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,18 +87,26 @@ class TableParts(Askable):
         for part in self.engine.parts():
             yield microdata(part, self.schema, self.attributes)
 
-    def dealt(self, names: Sequence[str], n: int) -> Iterator[Microdata]:
+    def folded(
+        self, task: Callable[..., Found], merge: Callable[[Found, Found], Found], *shared: Any
+    ) -> Found:
+        """``task(part, *shared)`` of every part, merged; done where the rows are."""
+        if self.engine is None:
+            return task(self.domain, *shared)
+        shape = (self.schema, self.attributes)
+        found: Found = self.engine.reduce(_of_part, merge, *shape, task, shared)
+        return found
+
+    def dealt(self, names: Sequence[str], n: int) -> TableParts:
         """The rows in ``n`` buckets: those that are alike on the named columns are in one.
 
         In memory ``n`` is 1, and nothing is moved.
         """
         if self.engine is None:
             assert n == 1
-            yield self.domain
-            return
+            return self
         shape = (self.schema, self.attributes, names, n)
-        for part in self.engine.exchange(_bucket, n, _as_they_are, *shape).parts():
-            yield microdata(part, self.schema, self.attributes)
+        return replace(self, engine=self.engine.exchange(_bucket, n, _as_they_are, *shape))
 
     def buckets(self, row_bytes: int, memory: int) -> int:
         """Into how many to deal rows that take so much each, for one to fit into the memory."""
@@ -115,22 +133,40 @@ def open_parts(
     missing: str | Collection[str] = (),
     names: Sequence[str] | None = None,
     header: bool | None = None,
+    work: Work | None = None,
 ) -> Iterator[TableParts]:
-    """A table, in parts if it is a file that seems not to fit into so much memory; see ``read``."""
+    """A table, in parts if it is a file that seems not to fit into so much memory; see ``read``.
+
+    With ``work`` it is in parts whatever it takes, and those are looked at by workers.
+    """
     absent, first = markers(missing), FirstLine.said(names, header)
-    if query is not None or not needs_streaming(source, schema, memory):
+    if work is not None and query is not None:
+        raise ParameterError(
+            "workers read files, not the result of a query; store it in a file", parameter="engine"
+        )
+    if work is None and (query is not None or not needs_streaming(source, schema, memory)):
         whole = together(source, absent, first)
         table = read_whole(whole, schema, query=query, missing=missing, names=names, header=header)
         yield TableParts.of(table)
         return
     rows = open_rows(source, schema, absent, first)
-    # rows with their sensitive values: only its owner may look into such a folder
-    with TemporaryDirectory(prefix="sfumato-") as folder, Scratch(Path(folder)) as scratch:
-        engine = open_engine(rows, scratch, _silent)
+    with _engine(rows, work) as engine:
+        memory = memory if work is None else min(memory, work.workers.memory)
         counted = count_values(engine, rows)
         yield TableParts(
             counted.domain(), counted.n_rows, counted.counts, counted.encoded(engine), memory
         )
+
+
+@contextmanager
+def _engine(rows: Rows, work: Work | None) -> Iterator[Engine]:
+    if work is not None:
+        with cluster_engine(rows, work.workers, work.beside, _silent) as engine:
+            yield engine
+        return
+    # rows with their sensitive values: only its owner may look into such a folder
+    with TemporaryDirectory(prefix="sfumato-") as folder, Scratch(Path(folder)) as scratch:
+        yield open_engine(rows, scratch, _silent)
 
 
 def require_in_memory(source: Source, schema: Schema, memory: int, doing: str) -> None:
@@ -142,6 +178,16 @@ def require_in_memory(source: Source, schema: Schema, memory: int, doing: str) -
             f"{least:,} bytes",
             doing=doing,
         )
+
+
+def _of_part(
+    part: pa.Table,
+    schema: Schema,
+    attributes: Mapping[str, Attribute],
+    task: Callable[..., Found],
+    shared: tuple[Any, ...],
+) -> Found:
+    return task(microdata(part, schema, attributes), *shared)
 
 
 def _silent() -> None:

@@ -54,6 +54,17 @@ class Told:
         return _read(self.path)
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What tasks are told that is short and no secret: it is sent with them."""
+
+    value: Any
+
+    def __call__(self) -> Any:
+        """As it came."""
+        return self.value
+
+
 @functools.lru_cache(_REMEMBERED)
 def _read(path: Path) -> Any:
     with path.open("rb") as file:
@@ -159,7 +170,7 @@ class Job:
     Errors are results: the task would fail again, however often a cluster tried.
     """
 
-    told: Told
+    told: Told | Said
     folder: Path
 
     def __call__(self, item: Any) -> Done:

@@ -156,9 +156,14 @@ class NamedRows:
 
     def scan(self) -> Iterator[pa.Table]:
         """Some thousand rows at a time; of a file without rows an empty table."""
-        theirs = list(dict.fromkeys(self.called.values()))
         yield pa.schema(list(self.types.items())).empty_table()
-        for raw in scan(self.files, theirs):
+        for file in self.files.files:
+            yield from self.read(Split(file))
+
+    def read(self, split: Split) -> Iterator[pa.Table]:
+        """The rows of a split."""
+        theirs = list(dict.fromkeys(self.called.values()))
+        for raw in self.files.read(split, theirs):
             table = normalized(raw, theirs, self.missing)
             columns = [table.column(name) for name in self.called.values()]
             yield pa.table(columns, schema=pa.schema(list(self.types.items())))

@@ -25,6 +25,7 @@ from sfumato.forms.columns import Labels
 from sfumato.forms.evidence import Check, Evidence
 from sfumato.forms.files import Files
 from sfumato.forms.manifest import Manifest, PublishedColumn
+from sfumato.forms.slices import Slices
 
 Hashes = Callable[[pa.Table], Words]
 GROUPS, ROWS = "groups", "rows"  # the purposes of keys, by which both are put in order
@@ -151,6 +152,8 @@ class Form:
     fold: Callable[[Files, str, int], Any] | None = None
     """The same of a folder, for the values of one column and within so much memory, without keeping
     rows; None if rows have to be kept."""
+    slices: Slices | None = None
+    """How it is cut into parts whose counts add up; None if counts are about the whole of it."""
     unguessable: str | None = None
     """Why values cannot be guessed from groups."""
     counted: Callable[[Any], bool] = lambda _release: True

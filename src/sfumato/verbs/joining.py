@@ -23,8 +23,10 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
-from sfumato.engines.choice import Engine, require_engine
+from sfumato.engines.choice import CLUSTERS, Cluster, Engine, address_of, require_engine
 from sfumato.engines.memory import memory_or_half
+from sfumato.engines.opening import open_workers
+from sfumato.engines.parts import Work
 from sfumato.errors import ParameterError, SfumatoWarning
 from sfumato.forms.columns import Labels, require_labels, side_for
 from sfumato.forms.compact import number_lines
@@ -67,7 +69,9 @@ def publish_join(
     missing: str | Collection[str] = (),
     header: bool | None = None,
     seed: Seed | None = None,
-    engine: Engine = "auto",
+    engine: Engine | Cluster = "auto",
+    scheduler: str | None = None,
+    master: str | None = None,
     memory_limit: int | None = None,
     progress: Stages | None = None,
 ) -> JoinRelease:
@@ -83,7 +87,9 @@ def publish_join(
 
     The list may be a file that does not fit into memory; its different combinations of values have
     to. ``engine`` "auto" streams it when it seems too large, "stream" and "memory" insist;
-    ``memory_limit`` is in bytes, half of what the machine offers by default.
+    ``memory_limit`` is in bytes, half of what the machine offers by default. "dask" and "spark"
+    have the list read by the workers of the cluster whose ``scheduler`` or ``master`` has this
+    address (docs/cluster.md); what they exchange lies beside the list.
 
     External rows must be real people: with invented ones among them, whoever invented them can
     tell who is in the table.
@@ -99,7 +105,8 @@ def publish_join(
     """
     natural: Labels = getattr(method.algorithm, "labels", "ranges")
     shown = labels or natural
-    require_engine(engine, memory_limit)
+    require_engine(engine, memory_limit, CLUSTERS)
+    address = address_of(engine, scheduler, master)
     require_labels(shown)
     tell = progress or silent
     k, others = _split(model)
@@ -107,7 +114,7 @@ def publish_join(
     tell("reading", 0.0)
     joined = _joined(
         table, external, Reading(columns or {}, markers(missing), header),
-        method, engine, memory_limit, tell,
+        method, engine, address, memory_limit, tell,
     )  # fmt: skip
     _warn(joined.matching)
     randomness = Randomness(seed)
@@ -144,20 +151,24 @@ def _joined(
     external: Source,
     reading: Reading,
     method: JoinMethod,
-    engine: Engine,
+    engine: Engine | Cluster,
+    address: str | None,
     memory_limit: int | None,
     tell: Stages,
 ) -> Joined:
     """The table and the list, in which people who are alike are one row if the method allows it."""
     merge = merges(method.algorithm)
-    if engine == "stream" and not merge:
+    if engine in ("stream", *CLUSTERS) and not merge:
         raise ParameterError(
             "a list is streamed for algorithms that never tell equal people apart (TopDown, and "
             "Mondrian without relaxed cuts and without a workload); use the in-memory engine",
             parameter="engine",
         )
     if is_streamed(external, reading.names(table), engine if merge else "memory"):
-        return reading.stream(table, external, memory_or_half(memory_limit), tell)
+        with open_workers(engine, address, memory_limit) as workers:
+            memory = memory_or_half(memory_limit) if workers is None else workers.memory
+            work = None if workers is None else Work(workers, Path(external))
+            return reading.stream(table, external, memory, tell, work)
     listed = read_table(
         external, missing=reading.missing, header=reading.header, trim=True, empty=True
     )

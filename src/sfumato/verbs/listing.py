@@ -4,16 +4,20 @@
     2. match   bucket by bucket: whose ids are the microdata's, whose are there twice
     3. count   the vectors of all others (engines/vectors.py), which is all that is kept of them
 
-Cost: two passes over the list, one of them on disk, and memory for its different vectors.
+Cost: two passes over the list, one of them on disk, and memory for its different vectors. Workers
+of a cluster find the values of the list before they read it as codes, which is one pass more.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -40,9 +44,10 @@ from sfumato.core.joined import (
 from sfumato.core.microdata import Ids, Microdata
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
-from sfumato.engines.choice import require_engine
+from sfumato.engines.choice import CLUSTERS, require_engine
 from sfumato.engines.coded import row_numbers
-from sfumato.engines.lists import ID, CodedList
+from sfumato.engines.lists import ID, CodedList, KnownList, known_list, list_engine
+from sfumato.engines.parts import Work
 from sfumato.engines.room import Room
 from sfumato.engines.rows import NamedRows, needs_streaming, open_named, stored_size
 from sfumato.engines.stream import Scratch, StreamEngine
@@ -66,13 +71,21 @@ class Reading:
     missing: Collection[str]
     header: bool | None
 
-    def stream(self, table: Microdata, external: str | Path, memory: int, tell: Stages) -> Joined:
-        """Join the table to the list within so much memory."""
+    def stream(
+        self,
+        table: Microdata,
+        external: str | Path,
+        memory: int,
+        tell: Stages,
+        work: Work | None = None,
+    ) -> Joined:
+        """Join the table to the list within so much memory, here or by workers."""
         ids, first = require_joinable(table), FirstLine.said(None, self.header)
         found = open_file(Path(external), self.missing, first).names
         called = names_there(found, (ids.name, *table.schema.quasi), self.columns)
         rows = open_named(external, called, self.missing, first)
-        return join_list(table, rows, stored_size(external, _schema(called.values())), memory, tell)
+        about = stored_size(external, _schema(called.values()))
+        return join_list(table, rows, about, memory, tell, work)
 
     def names(self, table: Microdata) -> list[str]:
         """The columns that are read."""
@@ -82,93 +95,166 @@ class Reading:
 
 def is_streamed(external: object, names: Collection[str], engine: str) -> bool:
     """Whether columns of a list are to be read part by part; raise if they must be and cannot."""
-    require_engine(engine)
+    require_engine(engine, more=CLUSTERS)
     in_file = isinstance(external, str | Path) and "://" not in str(external)
-    if engine == "stream" and not in_file:
+    insists = engine in ("stream", *CLUSTERS)
+    if insists and not in_file:
         raise ParameterError(
             "streaming is for a list in a file; use the in-memory engine", parameter="engine"
         )
-    return engine == "stream" or (engine == "auto" and needs_streaming(external, _schema(names)))
+    return insists or (engine == "auto" and needs_streaming(external, _schema(names)))
 
 
 def join_list(
-    table: Microdata, listed: NamedRows, about: tuple[int, int], memory: int, tell: Stages
+    table: Microdata,
+    listed: NamedRows,
+    about: tuple[int, int],
+    memory: int,
+    tell: Stages,
+    work: Work | None = None,
 ) -> Joined:
     """Join a table to a list of about so many rows and bytes, within so much memory."""
     ids = require_joinable(table)
     own_ids, own = own_keys(ids), own_values(table)
     n = _n_buckets(about, memory)
-    with TemporaryDirectory() as place, Scratch(Path(place)) as scratch:
-        people = CodedList(listed, list(own), ids.name)
-        buckets = _engine(people.parts, scratch).exchange(_buckets, n, _as_it_is, n)
+    with _opened(listed, list(own), ids.name, work) as (coded, known):
+        buckets = coded.exchange(_buckets, n, _as_it_is, n)
+        people = known()
         _require_ids(people, ids, listed)
         theirs = {
             name: alike(name, pa.chunked_array([values]), own[name].type)
             for name, values in people.values.items()
         }
         tell("matching", 0.0)
-        matched = _Matched(own_ids, own, theirs, people.sizes, n)
-        others = _engine(lambda: matched.others(buckets), scratch).keep(_same)
-        require_keys(0, matched.repeated, EXTERNAL, ids.name)
+        own_rows = rows_by_group(_buckets_of(own_ids, n), n)
+        asked = _Asked(own_ids, own, theirs, people.sizes, n, *own_rows)
+        fitting, others = _matched(buckets, asked, work is None)
+        require_keys(0, fitting.repeated, EXTERNAL, ids.name)
         room = Room.of(memory, len(own))
         vectors = added_up(others, people.sizes, people.n_rows, room, EXTERNAL)
-    return _joined(table, own, theirs, vectors, matched.matching(table.n_rows, people.n_rows))
+    return _joined(table, own, theirs, vectors, fitting.matching(table, people.n_rows))
 
 
-@dataclass(slots=True)
-class _Matched:
-    """How the list fits to the microdata, found out while its buckets pass."""
+@contextmanager
+def _opened(
+    listed: NamedRows, names: list[str], id: str, work: Work | None
+) -> Iterator[tuple[Engine, Callable[[], CodedList | KnownList]]]:
+    """The list as codes, and what is known of it once these have passed."""
+    if work is None:
+        with TemporaryDirectory() as place, Scratch(Path(place)) as scratch:
+            people = CodedList(listed, names, id)
+            yield StreamEngine(people.parts, scratch, lambda: None), lambda: people
+        return
+    with list_engine(listed, work.workers, work.beside) as engine:
+        known, coded = known_list(listed, names, id, engine)
+        yield coded, lambda: known
+
+
+class _Asked(NamedTuple):
+    """What buckets are compared with: the microdata's ids and values, the list's values, and the
+    rows of the microdata that are in each of ``n`` buckets.
+    """
 
     own_ids: pa.Array
     own: Mapping[str, pa.Array]
     theirs: Mapping[str, pa.Array]
     sizes: Counts
     n: int
-    repeated: int = 0
-    shared: int = 0
-    skipped: int = 0
-    incomplete: int = 0
-    disagreements: Counter[str] = field(default_factory=Counter)
+    own_rows: Codes
+    starts: Counts
 
-    def others(self, buckets: Engine) -> Iterator[pa.Table]:
-        """The vectors of complete rows that are not about people of the microdata."""
-        known = [
-            column.is_valid().to_numpy(zero_copy_only=False) for column in self.theirs.values()
-        ]
-        own_rows, starts = rows_by_group(_buckets_of(self.own_ids, self.n), self.n)
-        for number, rows in enumerate(buckets.parts()):
-            codes = vector_codes(rows)
-            places = self._places(rows, own_rows[starts[number] : starts[number + 1]])
-            complete = np.ones(len(codes), np.bool_)
-            for j, valid in enumerate(known):
-                complete &= valid[codes[:, j]]
-            found = places >= 0
-            self.shared += int(found.sum())
-            self.incomplete += int((found & ~complete).sum())
-            self.skipped += int((~found & ~complete).sum())
-            self._compare(codes, places, found & complete)
-            added = ~found & complete
-            yield counted(row_numbers(rows)[added], codes[added], self.sizes)
+    def rows_like(self, ids: pa.Array) -> Codes:
+        """The microdata's rows in the bucket of these ids."""
+        if not len(ids):
+            return self.own_rows[:0]
+        number = int(_buckets_of(ids.slice(0, 1), self.n)[0])
+        return self.own_rows[self.starts[number] : self.starts[number + 1]]
 
-    def matching(self, microdata: int, external: int) -> Matching:
+
+class _Fitting(NamedTuple):
+    """How a part of the list fits to the microdata."""
+
+    repeated: int
+    shared: int
+    skipped: int
+    incomplete: int
+    disagreements: Counter[str]
+
+    def together(self, other: _Fitting) -> _Fitting:
+        """With another part."""
+        return _Fitting(
+            self.repeated + other.repeated,
+            self.shared + other.shared,
+            self.skipped + other.skipped,
+            self.incomplete + other.incomplete,
+            self.disagreements + other.disagreements,
+        )
+
+    def matching(self, table: Microdata, external: int) -> Matching:
         """The sums, once all buckets have passed."""
-        differ = {name: self.disagreements[name] for name in self.own if self.disagreements[name]}
-        return Matching(microdata, external, self.shared, self.skipped, self.incomplete, differ)
+        names = (name for name in table.schema.quasi if self.disagreements[name])
+        differ = {name: self.disagreements[name] for name in names}
+        return Matching(table.n_rows, external, self.shared, self.skipped, self.incomplete, differ)
 
-    def _places(self, rows: pa.Table, own_rows: Codes) -> Codes:
-        """For each row of a bucket, the microdata's row about the same person, or -1."""
-        ids = keys(rows.column(ID).combine_chunks())
-        self.repeated += len(ids) - len(pc.unique(ids))
-        found = pc.index_in(ids, self.own_ids.take(pa.array(own_rows))).fill_null(-1).to_numpy()
-        places: Codes = np.append(own_rows, np.int32(-1))[found]
-        return places
 
-    def _compare(self, codes: Codes, places: Codes, shared: Flags) -> None:
-        here = pa.array(places[shared])
-        for j, (name, theirs) in enumerate(self.theirs.items()):
-            there = theirs.take(pa.array(codes[shared, j]))
-            differs = pc.not_equal(self.own[name].take(here).cast(theirs.type), there)
-            self.disagreements[name] += pc.sum(differs).as_py() or 0
+def _matched(buckets: Engine, asked: _Asked, alone: bool) -> tuple[_Fitting, Engine]:
+    """How the list fits, and the vectors of people who are not the microdata's.
+
+    One process finds both while buckets pass; workers match them once for each.
+    """
+    if not alone:
+        fitting = buckets.reduce(_fitting, _Fitting.together, asked)
+        return fitting, buckets.keep(_others, asked)
+    assert isinstance(buckets, StreamEngine)
+    found: list[_Fitting] = []
+
+    def passing() -> Iterator[pa.Table]:
+        for rows in buckets.parts():
+            fitting, others = _match(rows, asked)
+            found.append(fitting)
+            yield others
+
+    others = replace(buckets, scan=passing).keep(_same)
+    return reduce(_Fitting.together, found), others
+
+
+def _fitting(rows: pa.Table, asked: _Asked) -> _Fitting:
+    return _match(rows, asked)[0]
+
+
+def _others(rows: pa.Table, asked: _Asked) -> pa.Table:
+    return _match(rows, asked)[1]
+
+
+def _match(rows: pa.Table, asked: _Asked) -> tuple[_Fitting, pa.Table]:
+    """How a bucket fits, and the vectors of complete rows that are not about the microdata."""
+    codes, ids = vector_codes(rows), keys(rows.column(ID).combine_chunks())
+    complete = np.ones(len(codes), np.bool_)
+    for j, column in enumerate(asked.theirs.values()):
+        complete &= column.is_valid().to_numpy(zero_copy_only=False)[codes[:, j]]
+    own_rows = asked.rows_like(ids)
+    at = pc.index_in(ids, asked.own_ids.take(pa.array(own_rows))).fill_null(-1).to_numpy()
+    places: Codes = np.append(own_rows, np.int32(-1))[at]
+    found = places >= 0
+    fitting = _Fitting(
+        repeated=len(ids) - len(pc.unique(ids)),
+        shared=int(found.sum()),
+        skipped=int((~found & ~complete).sum()),
+        incomplete=int((found & ~complete).sum()),
+        disagreements=_disagreements(asked, codes, places, found & complete),
+    )
+    added = ~found & complete
+    return fitting, counted(row_numbers(rows)[added], codes[added], asked.sizes)
+
+
+def _disagreements(asked: _Asked, codes: Codes, places: Codes, shared: Flags) -> Counter[str]:
+    """In how many rows about the same person each column differs."""
+    here, differ = pa.array(places[shared]), Counter[str]()
+    for j, (name, theirs) in enumerate(asked.theirs.items()):
+        there = theirs.take(pa.array(codes[shared, j]))
+        differs = pc.not_equal(asked.own[name].take(here).cast(theirs.type), there)
+        differ[name] = pc.sum(differs).as_py() or 0
+    return differ
 
 
 def _joined(
@@ -194,7 +280,7 @@ def _schema(names: Collection[str]) -> Schema:
     return Schema(quasi=list(dict.fromkeys(names)))
 
 
-def _require_ids(people: CodedList, ids: Ids, listed: NamedRows) -> None:
+def _require_ids(people: CodedList | KnownList, ids: Ids, listed: NamedRows) -> None:
     require_keys(people.n_without_id, 0, EXTERNAL, ids.name)
     if people.n_rows:
         require_same_ids(ids, listed.types[ids.name])
@@ -220,10 +306,6 @@ def _buckets_of(ids: pa.Array, n: int) -> Codes:
         words = text_hashes(even.cast(pa.large_string()), _NO_SECRET)
     buckets: Codes = ((words >> _SHIFT) % np.uint64(n)).astype(np.int32)
     return buckets
-
-
-def _engine(scan: Callable[[], Iterator[pa.Table]], scratch: Scratch) -> StreamEngine:
-    return StreamEngine(scan, scratch, lambda: None)
 
 
 def _as_it_is(bucket: pa.Table, number: int, n: int) -> pa.Table:  # noqa: ARG001

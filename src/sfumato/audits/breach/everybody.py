@@ -106,12 +106,12 @@ def _blocks(
     n = truth.buckets(_SHARE * _VECTOR_BYTES, memory or 0)
     if form_of(release).boxes:
         cells = cells_of(release, names)
-        yield from ((cells, part) for part in truth.dealt(names, n) if part.n_rows)
+        yield from ((cells, part) for part in truth.dealt(names, n).parts() if part.n_rows)
         return
     # a value that nobody has lies in any bucket: nobody looks for it
     domains = [replace(truth.attributes[name], values=asked.values[name]) for name in names]
     of_row = buckets_of((codes_of(one, release.qit[one.name]) for one in domains), n)
-    for number, part in enumerate(truth.dealt(names, n)):
+    for number, part in enumerate(truth.dealt(names, n).parts()):
         shown = release.qit.filter(pa.array(of_row == number))
         if part.n_rows:
             yield cells_of(replace(release, qit=shown), names), part

@@ -40,7 +40,7 @@ def _numbered(groups: Ints) -> tuple[Ints, Codes]:
     """The different group numbers, and which of them each row has; rows of a group often follow."""
     changes = np.diff(groups)
     if (changes >= 0).all():
-        heads = np.append(True, changes > 0)
+        heads = np.append(True, changes > 0)[: len(groups)]
         return groups[heads], (np.cumsum(heads) - 1).astype(np.int32)
     numbers, places = np.unique(groups, return_inverse=True)
     return numbers, places.astype(np.int32)

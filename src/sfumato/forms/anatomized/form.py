@@ -12,6 +12,7 @@ from sfumato.core.schema import Role
 from sfumato.forms.anatomized.answers import grouped_tables
 from sfumato.forms.anatomized.evidence import Anatomized
 from sfumato.forms.anatomized.release import COUNT, GROUP, AnatomizedTables, anatomized_tables
+from sfumato.forms.anatomized.slices import SLICES
 from sfumato.forms.evidence import Evidence
 from sfumato.forms.figures import anatomized_figures
 from sfumato.forms.form import Form, Shown
@@ -50,5 +51,6 @@ ANATOMIZED = Form(
     blurs_relations=True,
     count_column=COUNT,
     group_column=GROUP,
+    slices=SLICES,
     remedy="ask for a smaller l",
 )

@@ -28,6 +28,7 @@ from sfumato.forms.generalized.release import (
     published_groups,
     published_rows,
 )
+from sfumato.forms.generalized.slices import SLICES
 from sfumato.forms.manifest import CUSTOM, Manifest
 from sfumato.models.anonymity import KAnonymity
 
@@ -90,4 +91,5 @@ GENERALIZED = Form(
     content=_content,
     parts=_parts,
     fold=CountedTable.read,
+    slices=SLICES,
 )

@@ -13,6 +13,7 @@ from sfumato.forms.form import Form, Shown
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.permuted.evidence import Permuted
 from sfumato.forms.permuted.release import PermutedTable, permuted_table
+from sfumato.forms.permuted.slices import SLICES
 
 
 def _answerer(release: PermutedTable) -> GroupedTables:
@@ -34,4 +35,5 @@ PERMUTED = Form(
     figures=figures,
     build=_build,
     guessed=PermutedTable.as_anatomized,
+    slices=SLICES,
 )

@@ -1,0 +1,249 @@
+"""Counts from a release that is larger than memory: its slices are asked one by one, by whoever.
+
+A count is a sum over groups, in the estimate as in both bounds (answers/group_bounds.py), so the
+counts of slices add up to that of the release; of estimates the last digit may be rounded otherwise
+than in memory. Sums and extremes are about all rows that may be chosen, and are not asked so.
+Checksums are not looked at: verify does that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.answers.answerer import Answerer, Certain
+from sfumato.answers.group_bounds import Counted, Found, Scope
+from sfumato.answers.packing import Where
+from sfumato.answers.rows import KeyCounts
+from sfumato.answers.sides import MAX_KEYS
+from sfumato.core.askable import Askable
+from sfumato.core.foreign import our_errors
+from sfumato.engines.choice import CLUSTERS, address_of, require_engine
+from sfumato.engines.cluster import Workers
+from sfumato.engines.opening import open_workers
+from sfumato.engines.pieces import Job, Said
+from sfumato.errors import ParameterError, QueryRefused
+from sfumato.forms.files import Files
+from sfumato.forms.form import Form
+from sfumato.forms.load import form_in
+from sfumato.forms.slices import NOTHING, Slice, Slices
+from sfumato.forms.stated import read_manifest
+from sfumato.io.paths import usable
+from sfumato.queries.columns import Catalog, Column
+
+SLICE_ROWS = 2**21
+_SUPPRESSED = "cell"
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class FoldedRelease(Askable):
+    """A release whose tables stay where they are; see ``open_release``."""
+
+    files: Files
+    slices: Sequence[Slice]
+    catalog: Catalog
+    workers: Workers | None = None
+    _shown: dict[str, pa.Array] = field(default_factory=dict, repr=False)
+
+    def about(self, names: Collection[str]) -> Folded:
+        """Prepared for questions about these columns."""
+        return Folded(self, frozenset(names), self.catalog)
+
+    def shown(self, names: Collection[str]) -> dict[str, pa.Array]:
+        """The values that suppressed cells of these columns may have: those that others show."""
+        for column in self.files.manifest.columns:
+            if (
+                column.form == _SUPPRESSED
+                and column.name in names
+                and column.name not in self._shown
+            ):
+                found = self.results(_Showing, "values shown", column.name)
+                self._shown[column.name] = pa.concat_arrays(list(found)).unique()
+        return {name: self._shown[name] for name in names if name in self._shown}
+
+    def results(self, kind: type[Job], name: str, told: Any) -> Iterator[Any]:
+        """What is found in every slice."""
+        job = kind(Said(told), self.files.folder)
+        workers = self.workers
+        found = workers.run(name, job, self.slices) if workers else map(job, self.slices)
+        for done in found:
+            if done.error is not None:
+                raise done.error
+            yield done.result
+
+
+@our_errors("reading a release")
+def open_release(
+    path: str | Path,
+    *,
+    engine: str = "stream",
+    scheduler: str | None = None,
+    master: str | None = None,
+    memory_limit: int | None = None,
+) -> Any:
+    """A release that is asked where it lies, slice by slice, to be used in a with statement.
+
+    Counts, grouped or not, are those that ``load`` would answer with. ``engine`` "stream" reads the
+    slices in this process, "dask" and "spark" have workers do it (docs/cluster.md); they stay until
+    the end of the statement.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> folder = sf.publish(patients, sf.Mondrian(), sf.KAnonymity(10)).write("out")
+    >>> with sf.open_release(folder) as release:
+    ...     release.count("age <= 30").hi == sf.load(folder).count("age <= 30").hi
+    True
+    """
+    require_engine(engine, None, CLUSTERS)
+    if engine in ("auto", "memory"):
+        raise ParameterError(
+            f'the engine {engine!r} reads a whole release: use load; here it is "stream", "dask" '
+            'or "spark"',
+            parameter="engine",
+        )
+    address = address_of(engine, scheduler, master)
+    folder = usable(path).resolve()
+    files = Files(folder, read_manifest(folder))
+    slices = form_in(files).slices
+    if slices is None:
+        raise ParameterError(
+            f"a {files.manifest.kind} release is asked as a whole; load it into memory",
+            parameter="engine",
+        )
+    names = [column.name for column in files.manifest.columns]
+    empty = slices.read(files, NOTHING, names)
+    catalog = form_in(files).answerer(empty).catalog
+    cut = slices.cut(files, SLICE_ROWS)
+    return _opened(files, cut, catalog, engine, address, memory_limit)
+
+
+@contextmanager
+def _opened(
+    files: Files,
+    cut: Sequence[Slice],
+    catalog: Catalog,
+    engine: str,
+    address: str | None,
+    memory: int | None,
+) -> Iterator[FoldedRelease]:
+    with open_workers(engine, address, memory) as workers:
+        yield FoldedRelease(files, cut, catalog, workers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folded(Certain):
+    """A release prepared for questions about some columns; every slice is asked each time."""
+
+    release: FoldedRelease
+    names: frozenset[str]
+    catalog: Catalog
+
+    def find(self, where: Where) -> Found:
+        """Each slice as one group, of which as much is known as of all its groups together."""
+        found: list[Counted] = [*self._asked("count", where, None)]
+        hi = np.array([one.hi for one in found], np.int64)
+        lack = hi - np.array([one.lo for one in found], np.int64)
+        estimates = np.array([one.estimate for one in found])
+        share = np.divide(estimates, hi, out=np.zeros(len(hi)), where=hi > 0)
+        return Found(hi, Scope(share, lack, hi), self._left_out)
+
+    def counts_by(self, where: Where, name: str) -> KeyCounts:
+        """The keys of all slices, in the order of the domain."""
+        total: dict[Any, list[tuple[float, int, int]]] = {}
+        for found in self._asked("count by value", where, name):
+            for key, *counted in zip(*(_listed(part) for part in found), strict=True):
+                total.setdefault(key, []).append(tuple(counted))
+            if len(total) > MAX_KEYS:
+                raise QueryRefused(f"{name} has more than {MAX_KEYS:,} values", clause=name)
+        keys = _ordered(total, self.catalog.columns[name])
+        sums = [_added(total[key]) for key in keys]
+        estimate, lo, hi = np.array(sums, np.float64).reshape(-1, 3).T
+        counts = KeyCounts(keys, estimate, lo.astype(np.int64), hi.astype(np.int64))
+        return counts.with_left_out(self._left_out)
+
+    def choices(self, where: Where, name: str, function: str) -> NoReturn:  # noqa: ARG002
+        """Refuse."""
+        raise QueryRefused(
+            f"{function.upper()} is about all rows together, and a release that is asked piece by "
+            "piece only counts; load it into memory",
+            clause=function.upper(),
+        )
+
+    def _asked(self, stage: str, where: Where, by: str | None) -> Iterator[Any]:
+        told = (self.names, where, by, self.release.shown(self.names))
+        return self.release.results(_Asking, stage, told)
+
+    @property
+    def _left_out(self) -> int:
+        return self.release.files.manifest.suppressed
+
+
+class _Reading(Job):
+    """Something about the slices of a folder."""
+
+    __slots__ = ()
+
+    def slices(self) -> tuple[Files, Form, Slices]:
+        """The folder, its form, and how that is cut."""
+        files = Files(self.folder, read_manifest(self.folder))
+        form = form_in(files)
+        assert form.slices is not None
+        return files, form, form.slices
+
+
+class _Asking(_Reading):
+    """A question: the columns it names, its conditions, what it counts by, and what is possible."""
+
+    __slots__ = ()
+
+    def run(self, item: Slice) -> tuple[Counted | KeyCounts, int]:
+        """What the slice answers."""
+        names, where, by, shown = self.told()
+        files, form, slices = self.slices()
+        asked = form.answerer(slices.knowing(slices.read(files, item, names), shown))
+        _require_answered(asked, names)
+        return (asked.find(where).counted() if by is None else asked.counts_by(where, by)), 1
+
+
+class _Showing(_Reading):
+    """The values that a column shows."""
+
+    __slots__ = ()
+
+    def run(self, item: Slice) -> tuple[pa.Array, int]:
+        """Those of a slice."""
+        files, _, slices = self.slices()
+        assert slices.shown is not None
+        return slices.shown(slices.read(files, item, [self.told()]), self.told()), 1
+
+
+def _require_answered(asked: Answerer, names: Collection[str]) -> None:
+    """A column may hold what cannot be asked about, in this slice and not in others."""
+    for name in names:
+        refusal = asked.catalog.columns[name].refusal
+        if refusal is not None:
+            raise QueryRefused(refusal, clause=name)
+
+
+def _listed(part: Any) -> Sequence[Any]:
+    listed: Sequence[Any] = part.tolist() if isinstance(part, np.ndarray) else part
+    return listed
+
+
+def _added(found: Sequence[tuple[float, int, int]]) -> tuple[float, int, int]:
+    estimates, lo, hi = zip(*found, strict=True)
+    return math.fsum(estimates), sum(lo), sum(hi)
+
+
+def _ordered(keys: Collection[Any], column: Column) -> list[Any]:
+    """As in one domain: in the declared order or the natural one, the missing value last."""
+    known = [key for key in keys if key is not None]
+    ranks = column.ranks
+    rank: Callable[[Any], Any] | None = ranks.__getitem__ if ranks else None
+    return [*sorted(known, key=rank), *([None] if len(known) < len(keys) else [])]
