@@ -103,3 +103,30 @@ def test_refusals() -> None:
         audit, ["near", "--truth", "others.csv", "-s", "schema.toml"], standalone_mode=False
     )
     assert isinstance(found.exception, DataError)
+
+
+def test_a_list_tells_who_is_in_a_join_and_who_is_not(tmp_path: Path) -> None:
+    people = pc.read_csv("people.csv")
+    people = people.append_column("id", pa.array(range(people.num_rows)))
+    pc.write_csv(people, tmp_path / "voters.csv")
+    pc.write_csv(people.slice(0, 500), tmp_path / "own.csv")
+    schema = 'identifiers = ["id"]\nquasi = ["age", "place", "job"]\nsensitive = "illness"\n'
+    (tmp_path / "own.toml").write_text(schema)
+    table = sf.read(tmp_path / "own.csv", sf.read_schema(tmp_path / "own.toml"), id="id")
+    voters = people.drop_columns("illness")
+    release = sf.publish_join(table, voters, sf.Refinement(sf.Mondrian()), sf.KJoinAnonymity(5))
+    release.write(tmp_path / "join")
+    given = [
+        str(tmp_path / "join"), "--truth", str(tmp_path / "own.csv"), "-s",
+        str(tmp_path / "own.toml"), "--list", str(tmp_path / "voters.csv"),
+    ]  # fmt: skip
+    page = tmp_path / "audit.html"
+    found = CliRunner().invoke(audit, [*given, "-o", str(page)], standalone_mode=False)
+    assert found.return_value == 0, found.output
+    told = " ".join(found.output.split())
+    assert "not promised" in told
+    assert "to be absent" in told
+    seen = json.loads(page.with_suffix(".json").read_text())
+    assert [one["attack"] for one in seen["findings"]] == ["linkage", "presence", "absence"]
+    assert "tells of people" in page.read_text()
+    assert "leave it out" in refusal("near", "--list", "people.csv")

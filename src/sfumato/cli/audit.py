@@ -22,7 +22,10 @@ from sfumato.io.schema_files import read_schema
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.store import HEADER
 
-_COLOURS = {"held": "green", "known anyway": "green", "beaten": "red", "invalid": "red"}
+_COLOURS = {
+    "held": "green", "known anyway": "green", "not promised": "yellow",
+    "beaten": "red", "invalid": "red",
+}  # fmt: skip
 
 
 @click.command()
@@ -41,6 +44,12 @@ _COLOURS = {"held": "green", "known anyway": "green", "beaten": "red", "invalid"
     multiple=True,
     metavar="FOLDER",
     help="Another release of the same table, which an attacker has, too; may be repeated.",
+)
+@click.option(
+    "--list",
+    "listed",
+    metavar="FILE",
+    help="People who may be in a join release: who of them is in it for certain, and who is not.",
 )
 @click.option(
     "--known",
@@ -84,6 +93,7 @@ def audit(
     schema_path: str | None,
     others: str | None,
     releases: tuple[str, ...],
+    listed: str | None,
     known: float,
     sensitive: str | None,
     attacks: tuple[str, ...],
@@ -112,8 +122,10 @@ def audit(
         require_place(page, force=force)
     is_database = (Path(folder) / HEADER).exists()
     _require_table(truth, schema_path, others, is_database=is_database)
-    if is_database and (releases or sensitive):
-        raise click.UsageError("--release and --sensitive are for releases; this is a database")
+    if is_database and (releases or sensitive or listed):
+        raise click.UsageError(
+            "--release, --list and --sensitive are for releases; this is a database"
+        )
     wish: dict[str, Any] = {
         "known": known, "attacks": attacks or None, "time_limit": time_limit, "seed": seed,
     }  # fmt: skip
@@ -129,7 +141,8 @@ def audit(
             table = read(truth, schema, **reading)
             found = audit_release(
                 folder, table,
-                others=strangers, releases=releases, sensitive=sensitive, progress=tell, **wish,
+                others=strangers, releases=releases, listed=listed, sensitive=sensitive,
+                progress=tell, **wish,
             )  # fmt: skip
     for page, write in zip(pages, (found.write_html, found.write_json), strict=False):
         write(page, force=force)
@@ -167,6 +180,7 @@ def _print(page: Console, found: Audit, written: str | None) -> None:
             one.name,
             percent(one.outcome.attacker.right),
             percent(one.outcome.attacker.surest),
+            percent(one.outcome.bound) if one.outcome.promised else "–",
             percent(one.outcome.baseline),
             "–" if one.outcome.control is None else percent(one.outcome.control.right),
             Text(one.verdict, _COLOURS[one.verdict]),
@@ -174,8 +188,10 @@ def _print(page: Console, found: Audit, written: str | None) -> None:
         for one in found.findings
     ]
     promised = "promised" if found.promised else "a plain reader"
-    title = f"How often {found.sensitive} is guessed right ({promised}: {percent(found.bound)})"
-    columns = ("attack", "right", "surest 5%", "without the release", "control", "")
+    title = "What is told of people"
+    if found.sensitive is not None:
+        title = f"How often {found.sensitive} is guessed right"
+    columns = ("attack", "right", "surest 5%", promised, "without the release", "control", "")
     page.print(show.table(title, columns, lines))
     for one in found.findings:
         show.say(page, show.bold(one.name), f": {one.who}.")

@@ -8,18 +8,27 @@ one by one). Attackers are given either at once, by the quasi-identifiers of eve
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 
 from sfumato.audits.attacks.equality import Cohort, candidates_of_cohorts
 from sfumato.audits.attacks.frame import Candidates
-from sfumato.audits.attacks.results import Scene, shuffled
-from sfumato.audits.audit.findings import Audit
+from sfumato.audits.attacks.matching import Guesses
+from sfumato.audits.attacks.reconstruction import Reconstruction
+from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, shuffled
+from sfumato.audits.audit.attackers import NotApplicable, Probe
+from sfumato.audits.audit.findings import GUESSES, Audit
 from sfumato.audits.audit.judging import Case, Wish, judged
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 from sfumato.statdb.responder import Responder
+from sfumato.statdb.worlds import compared, crossed, exchanged
+
+_QUESTIONS, _WORLDS = 400, 5
+_SECONDS = 20.0  # for a reconstruction
 
 
 def audited(responder: Responder, name: str, others: Microdata | None, wish: Wish) -> Audit:
@@ -30,8 +39,9 @@ def audited(responder: Responder, name: str, others: Microdata | None, wish: Wis
         name,
         responder.sensitive,
         Scene.of(told(responder, table), table),
-        lambda seed: _control(responder, table, seed),
+        lambda seed: _scene(_again(responder, table, seed)),
         1 / responder.m,
+        probes=(_worlds(responder), _reconstruction(responder, table, control=wish.control)),
     )
     return judged(case, others, wish)
 
@@ -72,10 +82,58 @@ def _of_cohorts(stored: Layout, table: Microdata) -> Candidates:
     return candidates_of_cohorts(cohorts, table, sensitive)
 
 
-def _control(responder: Responder, table: Microdata, seed: int) -> Scene:
-    mixed = shuffled(table, seed)
-    made = {"size": responder.size} if responder.size else {"cohort": responder.cohort}
-    first = "neighbours" if responder.size else "signatures"
-    again = Responder.create(mixed, m=responder.m, first=first, **made)  # type: ignore[arg-type]
-    people = again.table()  # in the order of its places
-    return Scene.of(told(again, people), people)
+def _scene(responder: Responder) -> Scene:
+    people = responder.table()  # in the order of its places
+    return Scene.of(told(responder, people), people)
+
+
+def _again(responder: Responder, table: Microdata, seed: int) -> Responder:
+    """A database of the same kind, of the table shuffled."""
+    mixed, m, framework = shuffled(table, seed), responder.m, responder.framework
+    if responder.size:
+        return Responder.create(mixed, m=m, size=responder.size, framework=framework)
+    return Responder.create(
+        mixed, m=m, first="signatures", cohort=responder.cohort, framework=framework
+    )
+
+
+def _worlds(responder: Responder) -> Probe:
+    """No answer may tell who of a group has which value."""
+
+    def made(seed: int, _left: float) -> Outcome:
+        random = np.random.default_rng(seed)
+        told = compared(responder, exchanged(responder, random), _QUESTIONS, seed)
+        unseen = sum(
+            not compared(responder, crossed(responder, random), _QUESTIONS // 4, seed + i).differ
+            for i in range(_WORLDS)
+        )
+        control = Accuracy.of_certain(unseen, _WORLDS)
+        return Outcome(Accuracy.of_certain(told.differ, told.questions), control, 0.0, 0.0, 0.5)
+
+    who = "has two tables in mind that differ in who of a group has which value"
+    return Probe("two worlds", who, "tells the two apart by {} answers", made)
+
+
+def _reconstruction(responder: Responder, table: Microdata, *, control: bool) -> Probe:
+    """Whatever follows from many answers at once."""
+
+    def attacked(database: Responder, people: Microdata, seconds: float, seed: int) -> Accuracy:
+        (sensitive,) = people.sensitive
+        who, values, sure = Reconstruction().attack(database, people, sensitive, seconds, seed)
+        truth = people.codes[sensitive.name][who].astype(np.int32)
+        return Accuracy.of(Guesses(values, sure), truth)
+
+    def made(seed: int, left: float) -> Outcome:
+        if not find_spec("scipy"):
+            raise NotApplicable("it needs SciPy: pip install 'sfumato[audit]'")
+        seconds = min(_SECONDS, left / 4)
+        found, mixed = attacked(responder, table, seconds, seed), None
+        if control:
+            again = _again(responder, table, seed)
+            mixed = attacked(again, again.table(), seconds, seed)
+        commonest = np.bincount(table.codes[responder.sensitive]).max() / table.n_rows
+        bound = 1 / responder.m
+        return Outcome(found, mixed, float(commonest), bound, max(bound, float(commonest)))
+
+    who = "asks about boxes, and looks for tables that agree with all answers"
+    return Probe("reconstruction", who, GUESSES, made)

@@ -319,3 +319,72 @@ def test_the_report_says_that_somebody_is_surely_in_the_table() -> None:
     assert seen.presence is not None
     assert seen.presence < 0.2
     assert not any("known to be in the table" in one.figure for one in seen.advice)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_whoever_is_in_no_box_is_certainly_absent(method: Method) -> None:
+    """Counted once more, box by box; and nobody of the microdata is among them."""
+    people, inside = crowd(), some()
+    release, table = released(people, inside, method, 5)
+    found = join_risk(release, table, people)
+    boxes = release.groups.to_pylist()
+    outside = [
+        not any(
+            box["x_min"] <= one["x"] <= box["x_max"]
+            and box["y_min"] <= one["y"] <= box["y_max"]
+            and one["z"] in box["z"]
+            for box in boxes
+        )
+        for one in people.to_pylist()
+    ]
+    assert found.absent == sum(outside) > 0
+    assert not (np.array(outside) & inside).any()
+    assert f"not in the microdata: {found.absent}" in str(found)
+    assert found.to_dict()["absent"] == found.absent
+
+
+def test_an_audit_with_a_list_says_who_is_in_and_who_is_not() -> None:
+    people, inside = crowd(), some(share=0.3)
+    release, table = released(people, inside, sf.Refinement(sf.Mondrian()), 5)
+    risk = join_risk(release, table, people)
+    assert risk.mistaken == 0
+    found = sf.audit(release, table, listed=people, seed=1)
+    outcomes = {one.name: one for one in found.findings}
+    assert list(outcomes) == ["linkage", "presence", "absence"]
+    assert outcomes["linkage"].verdict == "held"
+    named, absent = outcomes["presence"], outcomes["absence"]
+    assert risk.exposed is not None
+    assert named.outcome.attacker.right == len(risk.exposed) / table.n_rows > 0
+    assert absent.outcome.attacker.right == risk.absent / (400 - table.n_rows)  # type: ignore[operator]
+    assert named.verdict == absent.verdict == "not promised"
+    assert not found.fails()
+    without = sf.audit(release, table, seed=1)
+    assert [one.name for one in without.findings] == ["linkage"]
+    assert "--list" in without.not_run["presence"]
+
+
+def test_untrimmed_boxes_name_nobody_and_prove_absence() -> None:
+    people, inside = crowd(), some(share=0.3)
+    release, table = released(people, inside, sf.Direct(sf.Mondrian(), trim=False), 5)
+    found = {one.name: one for one in sf.audit(release, table, listed=people).findings}
+    assert found["presence"].verdict == "held"
+    assert found["absence"].verdict == "not promised"
+
+
+def test_claims_that_the_table_contradicts_prove_nothing() -> None:
+    """The list names others, who seem to hold up edges alone."""
+    people, inside = crowd(), some(share=0.3)
+    release, table = released(people, inside, sf.Refinement(sf.Mondrian()), 5)
+    strangers = crowd(4_000, seed=9)
+    risk = join_risk(release, table, strangers)
+    assert risk.mistaken is not None
+    assert risk.mistaken > 0
+    found = {one.name: one for one in sf.audit(release, table, listed=strangers).findings}
+    assert found["presence"].verdict == "invalid"
+
+
+def test_a_list_is_for_joins_only() -> None:
+    table = released(crowd(), some(), sf.Refinement(sf.Mondrian()), 5)[1]
+    plain = sf.publish(table, sf.Mondrian(), sf.KAnonymity(5))
+    with pytest.raises(ParameterError, match="leave it out"):
+        sf.audit(plain, table, listed=crowd())

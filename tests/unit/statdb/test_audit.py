@@ -85,3 +85,21 @@ def test_counterfeits_hide_who_is_left(tmp_path: Path) -> None:
     assert Outside().guess(candidates).confidence.max() <= 1 / M + 1e-6
     found = after.audit(attacks=["reader"], control=False, seed=1)
     assert right(found)["reader"] < 1 / M + 4 * found.findings[0].outcome.attacker.noise
+
+
+@pytest.mark.parametrize("kind", [{}, {"cohort": 8}], ids=["neighbours", "cohorts"])
+def test_no_answers_tell_two_worlds_apart_or_can_be_taken_apart(
+    kind: dict[str, int], tmp_path: Path
+) -> None:
+    pytest.importorskip("scipy")
+    found = made(tmp_path, **kind).audit(
+        attacks=["two worlds", "reconstruction"], seed=1, time_limit=30
+    )
+    worlds, rebuilt = found.findings
+    assert worlds.verdict == "held"
+    assert worlds.outcome.attacker.right == 0
+    assert worlds.outcome.control is not None
+    assert worlds.outcome.control.right < 0.5
+    assert rebuilt.outcome.valid
+    assert not found.fails()
+    assert "tells the two apart by 0 of 100 answers" in found.summary

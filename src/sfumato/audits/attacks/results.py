@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Protocol
 
 import numpy as np
@@ -71,13 +72,33 @@ class Accuracy:
             noise=_deviation(right, None if subjects is None else subjects[chosen]),
         )
 
+    @classmethod
+    def of_chances(cls, chances: Floats) -> Accuracy:
+        """Of people who are found with these chances."""
+        n = len(chances)
+        most = np.sort(chances)[-max(1, int(_SUREST * n)) :]
+        return cls(
+            n=n,
+            right=float(chances.mean()),
+            surest=float(most.mean()),
+            claimed=float((chances > _CLAIMED).mean()),
+            noise=float(chances.std() / np.sqrt(n)),
+        )
+
+    @classmethod
+    def of_certain(cls, certain: int, n: int) -> Accuracy:
+        """Of n people, of whom some are told for certain, and nothing of the others."""
+        share = certain / n if n else 0.0
+        return cls(n, share, min(1.0, share / _SUREST), share, 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """An attack on a release, and on its control, if there is one.
 
     ``bound`` is the promised chance. ``chance`` is what the control has to come out at: the bound,
-    or, where some people's values are known, what follows from these alone.
+    or, where some people's values are known, what follows from these alone. Where nothing is
+    ``promised``, nothing can be beaten, and the figures are there to be known.
     """
 
     attacker: Accuracy
@@ -85,6 +106,7 @@ class Outcome:
     baseline: float
     bound: float
     chance: float
+    promised: bool = True
 
     @property
     def valid(self) -> bool:
@@ -96,7 +118,10 @@ class Outcome:
     @property
     def gain(self) -> float:
         """How many times better than what is promised, or known without the release."""
-        return self.attacker.right / max(self.bound, self.baseline)
+        most = max(self.bound, self.baseline)
+        if most > 0:
+            return self.attacker.right / most
+        return inf if self.promised and self.attacker.right > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

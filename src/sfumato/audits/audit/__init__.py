@@ -21,9 +21,10 @@ from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.releases import candidates_of
 from sfumato.audits.attacks.results import Scene
 from sfumato.audits.audit.attackers import Attacker
-from sfumato.audits.audit.control import control_of
+from sfumato.audits.audit.file_attackers import Control, file_attackers
 from sfumato.audits.audit.findings import Audit, Finding
-from sfumato.audits.audit.judging import Case, Wish, judged
+from sfumato.audits.audit.judging import Case, Wish, judged, probed
+from sfumato.audits.audit.probes import probes
 from sfumato.audits.breach.everybody import translated
 from sfumato.audits.breach.known_values import require_matched, require_values
 from sfumato.audits.breach.view import View
@@ -31,10 +32,13 @@ from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.audits.same_table import require_same
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Role
 from sfumato.engines.parts import TableParts
+from sfumato.errors import ParameterError
 from sfumato.forms.load import load
-from sfumato.forms.registry import Release
+from sfumato.forms.registry import Release, form_of
 from sfumato.io.paths import usable
+from sfumato.io.tables import Source
 
 __all__ = ["Audit", "Finding", "audit"]
 
@@ -46,6 +50,7 @@ def audit(
     *,
     others: Microdata | None = None,
     releases: Sequence[Release | str | Path] = (),
+    listed: Source | None = None,
     known: float = KNOWN,
     sensitive: str | None = None,
     attacks: Collection[str] | None = None,
@@ -58,10 +63,14 @@ def audit(
 
     Learners study ``others``, people of the same population who are not in the table, or without
     them half of the table, and are judged by the other half. ``releases`` are others of the same
-    table, which an attacker lays on this one. ``known`` is the share of people whose values an
-    attacker is told. ``attacks`` names some attacks instead of all; without ``control`` nothing
-    shows that they see only what they may. After ``time_limit`` seconds no further attack is begun.
-    ``seed`` repeats an audit.
+    table, which an attacker lays on this one. ``listed`` is a list of people that an attacker of a
+    join release has: it shows who is certainly in the table, and who is not. ``known`` is the share
+    of people whose values an attacker is told. ``attacks`` names some attacks instead of all;
+    without ``control`` nothing shows that they see only what they may. After ``time_limit`` seconds
+    no further attack is begun. ``seed`` repeats an audit.
+
+    Where no value can be guessed (no column is sensitive, or values stand apart) people can still
+    be linked to lines, or told to be in the table, and only that is tried.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
@@ -73,16 +82,41 @@ def audit(
     wish.tell("reading the release", 0.0)
     name, published = _loaded(release)
     require_same(published, TableParts.of(truth), whole=True)
+    _require_join(published, listed)
+    beside = [*probes(published, truth, listed, sensitive)]
+    if (why := _unguessable(published, sensitive)) is not None:
+        return probed(name, truth.n_rows, beside, why, wish)
     view = View.of(published, sensitive)
+    more = [_composed(one, truth, view.name, number) for number, one in enumerate(releases, 2)]
+    again = Control(published, truth, view.name)
     case = Case(
         name,
         view.name,
         _scene(published, truth, view),
-        lambda chance: _control(published, truth, view.name, chance),
+        again,
         view.bound(),
-        [_composed(one, truth, view.name, number) for number, one in enumerate(releases, 2)],
+        [*file_attackers(view, again), *more],
+        beside,
     )
     return judged(case, others, wish)
+
+
+def _unguessable(published: Release, sensitive: str | None) -> str | None:
+    """Why no value can be guessed."""
+    form = form_of(published)
+    if form.external or not form.grouped:
+        return form.unguessable
+    if sensitive is None and not published.manifest.of_role(Role.SENSITIVE):
+        return "no column is sensitive, so there is no value to name"
+    return None
+
+
+def _require_join(published: Release, listed: Source | None) -> None:
+    if listed is not None and not form_of(published).external:
+        raise ParameterError(
+            "a list shows who is in a join release; in others everybody is, so leave it out",
+            parameter="listed",
+        )
 
 
 def _scene(published: Release, truth: Microdata, view: View) -> Scene:
@@ -97,14 +131,6 @@ def _scene(published: Release, truth: Microdata, view: View) -> Scene:
     return Scene.of(shown, truth)
 
 
-def _control(published: Release, truth: Microdata, sensitive: str, seed: int) -> Scene | None:
-    control = control_of(published.manifest, truth, seed)
-    if control is None:
-        return None
-    again, people = control
-    return Scene.of(candidates_of(again, people, sensitive=sensitive), people)
-
-
 def _composed(
     other: Release | str | Path, truth: Microdata, sensitive: str, number: int
 ) -> Attacker:
@@ -117,7 +143,7 @@ def _composed(
 
     def on_control() -> Outside:
         # shuffled with chance of its own, so that the two have nothing in common
-        control = _control(published, truth, sensitive, -number)
+        control = Control(published, truth, sensitive)(-number)
         return Outside(None if control is None else Composed.of(control.candidates))
 
     return Attacker(f"composition {number}", f"has {name}, too", attack, on_control=on_control)

@@ -11,10 +11,11 @@ import numpy as np
 from sfumato.audits.attacks.boosting import Boosting
 from sfumato.audits.attacks.definetti import DeFinetti
 from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.linkage import Nearest
 from sfumato.audits.attacks.matching import Knowledge
 from sfumato.audits.attacks.naive_bayes import NaiveBayes
 from sfumato.audits.attacks.outside import Outside
-from sfumato.audits.attacks.results import Attack
+from sfumato.audits.attacks.results import Attack, Outcome
 from sfumato.audits.audit.study import Study
 from sfumato.core.arrays import Flags
 
@@ -33,12 +34,34 @@ class Attacker:
     on_control: Callable[[], Attack] | None = None
 
 
+class NotApplicable(Exception):
+    """Why an attack cannot be made on what there is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probe:
+    """An attacker who does something else than guessing from candidates.
+
+    ``made`` is given a seed and the seconds that are left, and is its own judge.
+    """
+
+    name: str
+    who: str
+    does: str
+    made: Callable[[int, float], Outcome]
+
+
 def attackers(
     shown: Candidates, study: Study, bayes: Knowledge, share_known: float, seed: int
 ) -> Iterator[Attacker]:
     """All that need nothing but a release, what is studied, and perhaps some people's values."""
     yield Attacker("reader", "takes all ways to hand out a group's values for alike", Outside)
     yield Attacker("deFinetti", "learns from the release alone what goes with what", DeFinetti)
+    yield Attacker(
+        "nearest",
+        "links people to the published lines that are nearest",
+        lambda: Nearest(seed=seed),
+    )
     yield Attacker("learner", f"has studied {study.words}", lambda: Outside(bayes))
     yield Attacker(
         "studied deFinetti",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import isinf
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -12,18 +13,28 @@ from sfumato.audits.audit.page import render
 from sfumato.audits.defaults import FAILING
 from sfumato.audits.report.writing import write_page
 
-Verdict: TypeAlias = Literal["held", "known anyway", "beaten", "invalid"]
+Verdict: TypeAlias = Literal["held", "known anyway", "not promised", "beaten", "invalid"]
+GUESSES = "guesses {} right"
 NOTEWORTHY = 1.2  # times what is promised, or known without the release; less is noise and luck
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Finding:
-    """One attack: its name, who attacks, and what came of it in so many seconds."""
+    """One attack: its name, who attacks, and what came of it in so many seconds.
+
+    What an attacker ``does`` to how many people is a sentence; most guess their values.
+    """
 
     name: str
     who: str
     outcome: Outcome
     seconds: float
+    does: str = GUESSES
+
+    @property
+    def guesses(self) -> bool:
+        """Whether it is about sensitive values."""
+        return self.does == GUESSES
 
     @property
     def verdict(self) -> Verdict:
@@ -31,6 +42,8 @@ class Finding:
         found = self.outcome
         if not found.valid:
             return "invalid"
+        if not found.promised:
+            return "not promised" if found.attacker.right > 0 else "held"
         if found.gain > NOTEWORTHY:
             return "beaten"
         return "held" if found.attacker.right <= NOTEWORTHY * found.bound else "known anyway"
@@ -39,23 +52,26 @@ class Finding:
     def sentence(self) -> str:
         """In words."""
         found = self.outcome
-        right = in_hundred(found.attacker.right)
+        did = self.does.format(in_hundred(found.attacker.right))
         if self.verdict == "invalid":
             assert found.control is not None
             return (
-                f"proves nothing: in a shuffled table {in_hundred(found.control.right)} are "
-                f"guessed right, where {in_hundred(found.chance)} can be"
+                f"proves nothing: the control comes out at {in_hundred(found.control.right)}, "
+                f"where {in_hundred(found.chance)} is what can be"
             )
+        if not found.promised:
+            return f"{did}; nothing is promised about that"
         if self.verdict == "beaten":
             most = max(found.bound, found.baseline)
-            what = "promised" if found.bound >= found.baseline else "guessed without the release"
-            return f"guesses {right} right, {found.gain:.1f} times the {in_hundred(most)} {what}"
+            what = "promised" if found.bound >= found.baseline else "found without the release"
+            times = "" if most == 0 else f"{found.gain:.1f} times "
+            return f"{did}, {times}the {in_hundred(most)} {what}"
         if self.verdict == "known anyway":
             return (
-                f"guesses {right} right; {in_hundred(found.baseline)} are without the release, "
+                f"{did}; {in_hundred(found.baseline)} are without the release, "
                 f"{in_hundred(found.bound)} promised"
             )
-        return f"guesses {right} right; {in_hundred(found.bound)} are promised"
+        return f"{did}; {in_hundred(found.bound)} are promised"
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -68,7 +84,8 @@ class Finding:
             "baseline": found.baseline,
             "control": None if found.control is None else _stated(found.control),
             "chance_of_control": found.chance,
-            "gain": found.gain,
+            "promised": found.promised,
+            "gain": None if isinf(found.gain) else found.gain,
             "verdict": self.verdict,
             "seconds": round(self.seconds, 2),
         }
@@ -80,11 +97,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All findings about one sensitive column.
+    """All findings about one sensitive column, and about people whatever their values.
 
     ``bound`` is the promised chance of a right guess; if nothing of that kind is promised it is the
     chance of a reader who takes all ways to hand out the values of a group for equally likely, and
-    ``promised`` is False. ``not_run`` says of attacks why they were not made.
+    ``promised`` is False. ``not_run`` says of attacks why they were not made. Where no value can be
+    guessed ``sensitive`` is None, and ``bound`` and ``baseline`` are 0.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
@@ -96,7 +114,7 @@ class Audit:
     """
 
     name: str
-    sensitive: str
+    sensitive: str | None
     people: int
     bound: float
     promised: bool
@@ -108,8 +126,8 @@ class Audit:
 
     @property
     def worst(self) -> Finding | None:
-        """The attack that gains most, of those that prove something."""
-        valid = [one for one in self.findings if one.outcome.valid]
+        """The attack on values that gains most, of those that prove something."""
+        valid = [one for one in self.findings if one.outcome.valid and one.guesses]
         return max(valid, key=lambda one: one.outcome.gain, default=None)
 
     @property
@@ -124,16 +142,20 @@ class Audit:
     @property
     def summary(self) -> str:
         """One honest line."""
+        told = [f"{one.name}: {one.sentence}" for one in self.findings if not one.guesses]
         if (worst := self.worst) is None:
-            return "nothing is proved: no attack was made whose control came out as it must"
-        several = len(self.findings) > 1
-        who = f"the best of {len(self.findings)} attackers, who" if several else "an attacker who"
+            return "; ".join(told) or (
+                "nothing is proved: no attack was made whose control came out as it must"
+            )
+        guessing = sum(one.guesses for one in self.findings)
+        several = guessing > 1
+        who = f"the best of {guessing} attackers, who" if several else "an attacker who"
         said = "the promise says" if self.promised else "for a plain reader it is"
         return (
             f"{who} {worst.who}{',' * several} guesses {self.sensitive} right for "
             f"{in_hundred(worst.outcome.attacker.right)} people; {said} "
             f"{in_hundred(self.bound)}, and without the release a learner is right for "
-            f"{in_hundred(self.baseline)}"
+            f"{in_hundred(self.baseline)}" + "".join(f"; {one}" for one in told)
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,9 +165,9 @@ class Audit:
             "release": self.name,
             "sensitive": self.sensitive,
             "people": self.people,
-            "bound": self.bound,
+            "bound": None if self.sensitive is None else self.bound,
             "promised": self.promised,
-            "baseline": self.baseline,
+            "baseline": None if self.sensitive is None else self.baseline,
             "studied": self.studied,
             "valid": self.valid,
             "summary": self.summary,

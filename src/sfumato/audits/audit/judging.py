@@ -6,18 +6,21 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from math import inf
+from typing import TypeVar
 
 from sfumato.algorithms.base import Stages, silent
 from sfumato.audits.attacks.outside import Outside, without_release
 from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, Trial
-from sfumato.audits.audit.attackers import Attacker, attackers, learnt
-from sfumato.audits.audit.findings import Audit, Finding
+from sfumato.audits.audit.attackers import Attacker, NotApplicable, Probe, attackers, learnt
+from sfumato.audits.audit.findings import GUESSES, Audit, Finding
 from sfumato.audits.audit.study import Study
 from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.core.microdata import Microdata
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.hints import did_you_mean
 
+_One = TypeVar("_One", bound=Attacker | Probe)
 _LEAST = 100  # people; of fewer nothing can be stated
 
 
@@ -27,7 +30,8 @@ class Case:
 
     ``control`` makes the like of it of a table that is shuffled by a seed, if that can be done.
     ``bound`` is the promised chance of a right guess, None if no such thing is promised. There may
-    be ``more`` attackers than those that need nothing but what is shown.
+    be ``more`` attackers than those that need nothing but what is shown, and ``probes`` that do
+    not guess from it.
     """
 
     name: str
@@ -36,6 +40,7 @@ class Case:
     control: Callable[[int], Scene | None]
     bound: float | None
     more: Sequence[Attacker] = ()
+    probes: Sequence[Probe] = ()
 
 
 @dataclass(slots=True)
@@ -68,7 +73,13 @@ class Wish:
         limit = self.time_limit
         return limit is not None and time.monotonic() - self.began > limit
 
-    def chosen(self, every: list[Attacker]) -> list[Attacker]:
+    @property
+    def left(self) -> float:
+        """For how many seconds an attack may go on."""
+        limit = self.time_limit
+        return inf if limit is None else max(1.0, limit - (time.monotonic() - self.began))
+
+    def chosen(self, every: Sequence[_One]) -> Sequence[_One]:
         """The attackers that are asked for."""
         if self.attacks is None:
             return every
@@ -84,12 +95,14 @@ def judged(case: Case, others: Microdata | None, wish: Wish) -> Audit:
     """Every attack that is asked for."""
     shown = case.shown
     _require_enough(len(shown.truth))
-    seed = secrets.randbelow(2**31) if wish.seed is None else wish.seed
+    seed = _seed(wish)
     study = _study(shown, others, seed)
     bayes = learnt(shown.candidates, study)
-    every = wish.chosen([*attackers(shown.candidates, study, bayes, wish.known, seed), *case.more])
+    plain = attackers(shown.candidates, study, bayes, wish.known, seed)
+    known: list[Attacker | Probe] = [*plain, *case.more, *case.probes]
+    every = wish.chosen(known)
     mixed = None
-    if wish.control:
+    if wish.control and any(isinstance(one, Attacker) for one in every):
         wish.tell("shuffling a table for control", 0.0)
         mixed = case.control(seed)
     trial = Trial(shown, mixed, study.judged)
@@ -98,6 +111,34 @@ def judged(case: Case, others: Microdata | None, wish: Wish) -> Audit:
     bound = case.bound
     if bound is None:
         bound = shown.attacked(Outside(), judged=study.judged).right
+
+    def outcome(one: Attacker | Probe) -> Outcome:
+        if isinstance(one, Probe):
+            return one.made(seed, wish.left)
+        return _outcome(trial, one, baseline, bound)
+
+    findings, not_run = _found(every, outcome, wish)
+    return Audit(
+        case.name, case.sensitive, len(shown.truth), bound, case.bound is not None, baseline,
+        study.words, findings, not_run, seed,
+    )  # fmt: skip
+
+
+def probed(name: str, people: int, probes: Sequence[Probe], why: str, wish: Wish) -> Audit:
+    """What is left where no value can be guessed, and ``why`` it cannot."""
+    _require_enough(people)
+    seed = _seed(wish)
+    findings, not_run = _found(wish.chosen(probes), lambda one: one.made(seed, wish.left), wish)
+    return Audit(
+        name, None, people, 0.0, True, 0.0, "nobody", findings,
+        {"guessing values": why, **not_run}, seed,
+    )  # fmt: skip
+
+
+def _found(
+    every: Sequence[_One], outcome: Callable[[_One], Outcome], wish: Wish
+) -> tuple[tuple[Finding, ...], dict[str, str]]:
+    """What came of attacks, and why others were not made."""
     findings, not_run = list[Finding](), dict[str, str]()
     for place, one in enumerate(every):
         if wish.is_over:
@@ -105,12 +146,18 @@ def judged(case: Case, others: Microdata | None, wish: Wish) -> Audit:
             continue
         wish.tell(f"attacking: {one.name}", place / len(every))
         start = time.monotonic()
-        outcome = _outcome(trial, one, baseline, bound)
-        findings.append(Finding(one.name, one.who, outcome, time.monotonic() - start))
-    return Audit(
-        case.name, case.sensitive, len(shown.truth), bound, case.bound is not None, baseline,
-        study.words, tuple(findings), not_run, seed,
-    )  # fmt: skip
+        try:
+            came = outcome(one)
+        except NotApplicable as reason:
+            not_run[one.name] = str(reason)
+            continue
+        does = one.does if isinstance(one, Probe) else GUESSES
+        findings.append(Finding(one.name, one.who, came, time.monotonic() - start, does))
+    return tuple(findings), not_run
+
+
+def _seed(wish: Wish) -> int:
+    return secrets.randbelow(2**31) if wish.seed is None else wish.seed
 
 
 def _outcome(trial: Trial, one: Attacker, baseline: float, bound: float) -> Outcome:

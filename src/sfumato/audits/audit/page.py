@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from sfumato.audits.audit.findings import Audit, Finding
 
 _ROW, _BAR, _LEFT, _RIGHT = 24, 12, 132.0, svg.WIDTH - 22
-_CLASSES = {"held": "kept", "known anyway": "kept", "beaten": "broken", "invalid": "broken"}
+_CLASSES = {
+    "held": "kept", "known anyway": "kept", "not promised": "soft",
+    "beaten": "broken", "invalid": "broken",
+}  # fmt: skip
 
 
 def render(seen: Audit) -> str:
@@ -25,16 +28,19 @@ def render(seen: Audit) -> str:
 
 def _header(seen: Audit) -> str:
     worst = seen.worst
-    cards = [
-        ("people", f"{seen.people:,}"),
-        ("promised" if seen.promised else "for a plain reader", percent(seen.bound)),
-        ("without the release", percent(seen.baseline)),
-        ("best attacker", "–" if worst is None else percent(worst.outcome.attacker.right)),
-    ]
+    cards = [("people", f"{seen.people:,}")]
+    title = f"What {safe(seen.name)} tells of people"
+    if seen.sensitive is not None:
+        title = f"How often {safe(seen.sensitive)} is guessed from {safe(seen.name)}"
+        cards += [
+            ("promised" if seen.promised else "for a plain reader", percent(seen.bound)),
+            ("without the release", percent(seen.baseline)),
+            ("best attacker", "–" if worst is None else percent(worst.outcome.attacker.right)),
+        ]
     listed = "".join(f"<li><b>{value}</b><span>{name}</span></li>" for name, value in cards)
     alarm = "" if seen.valid else _INVALID
     return (
-        f"<header><h1>How often {safe(seen.sensitive)} is guessed from {safe(seen.name)}</h1>\n"
+        f"<header><h1>{title}</h1>\n"
         f'<ul class="cards">{listed}</ul>\n<p>{safe(seen.summary, 400).capitalize()}.</p>{alarm}\n'
         '<p class="note"><b>For the owner of the data only.</b> This report was made with the true '
         "table, and says which attack works. Do not publish it beside the release.</p></header>"

@@ -22,12 +22,15 @@ people are in hospital more often) believes otherwise.
 
 *Edges*: edges.py says which people on the list are in the microdata for certain.
 
+*Absence*: every row of the microdata is in a box. Whoever is on the list and in no box is certainly
+not in the microdata, whatever the method; wide boxes cover more people and prove less.
+
 None of this is bounded by k-join-anonymity, but for re-identification.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -38,7 +41,7 @@ from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons
 from sfumato.audits.evidence import evidence_of
 from sfumato.audits.join_risk.edges import Boxes, exposed
-from sfumato.audits.join_risk.listed import ListReading
+from sfumato.audits.join_risk.listed import Listed, ListReading
 from sfumato.audits.join_risk.results import JoinRisk
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.microdata import Microdata
@@ -103,15 +106,21 @@ def join_risk(
     reading = ListReading(columns or {}, markers(missing), header, engine, memory_limit)
     listed = reading.listed(known.boxes.table, external)
     vectors, _, counts = listed
-    people = np.zeros(len(lines), np.int64)
+    people, nowhere = np.zeros(len(lines), np.int64), np.ones(vectors.n_rows, np.bool_)
     for part in cells_of(known.boxes.table, vectors.names).match(vectors):
         np.add.at(people, part.cells, counts[part.vectors])
+        nowhere[part.vectors] = False
     chances = _sums(known, seen, (known.expected / np.maximum(1, people))[:, None])[:, 0]
+    named = exposed(known.boxes, listed)
     return replace(
         risk,
         listed_presence=np.minimum(1.0, chances),
-        exposed=exposed(known.boxes, listed),
+        exposed=named,
+        mistaken=_mistaken(named, listed, seen),
+        listed=int(counts.sum()),
         lacking=int(np.count_nonzero(people < lines)),
+        # every row of the microdata lies in a box, unless some were left out
+        absent=0 if release.manifest.suppressed else int(counts[nowhere].sum()),
     )
 
 
@@ -195,6 +204,22 @@ def _as_boxes(release: JoinRelease, lines: pa.Table) -> GeneralizedTable:
     n = lines.num_rows
     shown = lines.select(release.manifest.quasi_columns)
     return GeneralizedTable(shown, np.arange(n, dtype=np.int32), shown.select([]), release.manifest)
+
+
+def _mistaken(named: Counts, listed: Listed, seen: Persons) -> int:
+    """How many of the people who are named have values that nobody in the table has."""
+    own = seen.distinct()[0]
+    there = set(_lines(own, np.arange(own.n_rows)))
+    vectors = np.flatnonzero(np.isin(listed.first, named))
+    return sum(one not in there for one in _lines(listed.vectors, vectors))
+
+
+def _lines(persons: Persons, chosen: Counts) -> Iterator[tuple[Any, ...]]:
+    columns = []
+    for name, values in persons.values.items():
+        known = [*values.to_pylist(), None]
+        columns.append([known[code] for code in persons.codes[name][chosen].tolist()])
+    return zip(*columns, strict=True)
 
 
 def _sums(known: _Known, persons: Persons, amounts: Floats) -> Floats:

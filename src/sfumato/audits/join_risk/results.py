@@ -26,7 +26,10 @@ class JoinRisk:
     With a list, ``exposed`` are the rows of it about people who are in the microdata for certain
     (the edge attack), if the list names everybody of the microdata and of the external table.
     ``lacking`` counts boxes for which it names fewer people than there are lines: there it does
-    not, and nothing is claimed.
+    not, and nothing is claimed. ``absent`` counts people on the list who are in no box: they are
+    certainly not in the microdata, if they have the values there that the list says. ``mistaken``
+    counts exposed people who are not in the table after all, so that the list, which names
+    ``listed`` people, cannot name everybody.
     """
 
     bound: float
@@ -36,6 +39,9 @@ class JoinRisk:
     listed_presence: Floats | None = None
     exposed: Counts | None = None
     lacking: int | None = None
+    absent: int | None = None
+    mistaken: int | None = None
+    listed: int | None = None
 
     @property
     def kept(self) -> bool:
@@ -62,6 +68,9 @@ class JoinRisk:
             "exposed": None if self.exposed is None else len(self.exposed),
             "exposed_share": self.exposed_share,
             "boxes_lacking_people": self.lacking,
+            "absent": self.absent,
+            "mistaken": self.mistaken,
+            "listed": self.listed,
         }
 
     def __str__(self) -> str:
@@ -80,6 +89,10 @@ class JoinRisk:
             told.append(
                 "people whom the edges of boxes give away, if the list names everybody: "
                 f"{len(self.exposed):,}"
+            )
+        if self.absent is not None:
+            told.append(
+                f"people of the list who are certainly not in the microdata: {self.absent:,}"
             )
         if self.lacking:
             told.append(f"boxes with more lines than listed people: {self.lacking:,}")

@@ -54,7 +54,7 @@ from sfumato.statdb.store.files import Patch
 from sfumato.statdb.updates.counterfeits import drawn_lists
 from sfumato.statdb.updates.domains import codes_in, grown_domains, recoded
 from sfumato.statdb.updates.edits import Edits, UpdateRows, edited, laid_out_anew, unmark
-from sfumato.statdb.updates.equal_rows import moves
+from sfumato.statdb.updates.equal_rows import Twins, moves
 from sfumato.statdb.updates.neighbours import resettled, settled_alone, settled_together
 from sfumato.statdb.updates.newcomers import Newcomers, lacking, placed_alone, placed_together
 from sfumato.statdb.updates.rows import alike, coded, columns_of
@@ -139,12 +139,13 @@ def updated(
     randomness: Randomness,
     *,
     accept_exposure: bool = False,
+    twins: Twins | None = None,
 ) -> Change:
     """The responder of the changed table, and who waits."""
     new, old = (alike(responder.schema, responder.attributes, rows) for rows in (inserted, deleted))
     grown_domains(responder, new)  # what could never come in is refused now
     held = coded(responder.schema, responder.attributes, waiting)
-    gone, withdrawn, came = moves(responder, held, new, old, randomness)
+    gone, withdrawn, came = moves(responder, held, new, old, twins, randomness)
     left = _without(held.n_rows, withdrawn)
     batch = _batch(responder, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
     lacks = lacking(batch.values, responder.m, responder.size or 0)

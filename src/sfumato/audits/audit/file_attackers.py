@@ -1,0 +1,87 @@
+"""Attackers who look at how the files of a release are written, not at what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sfumato.audits.attacks.outside import Outside
+from sfumato.audits.attacks.positions import Numbers, Positions, lines_of, positions_of
+from sfumato.audits.attacks.releases import candidates_of
+from sfumato.audits.attacks.results import Attack, Scene
+from sfumato.audits.audit.attackers import Attacker
+from sfumato.audits.audit.control import control_of
+from sfumato.audits.breach.view import View
+from sfumato.core.arrays import Counts
+from sfumato.core.microdata import Microdata
+from sfumato.forms.registry import Release, form_of
+
+_Read = Callable[[Release, View, Microdata], Attack | None]
+
+
+@dataclass(slots=True, eq=False)
+class Control:
+    """Makes the control of a release, and keeps it for those who look at its files."""
+
+    published: Release
+    truth: Microdata
+    sensitive: str
+    made: tuple[Release, Microdata] | None = None
+
+    def __call__(self, seed: int) -> Scene | None:
+        """What is shown of the people of the control; None if it cannot be made."""
+        self.made = control_of(self.published.manifest, self.truth, seed)
+        if self.made is None:
+            return None
+        again, people = self.made
+        return Scene.of(candidates_of(again, people, sensitive=self.sensitive), people)
+
+
+def file_attackers(view: View, control: Control) -> Iterator[Attacker]:
+    """Those who can be made of the form of a release."""
+    who = {
+        "lines": "takes the value at the place of a person's line in its group",
+        "order": "knows the order of the owner's table, and takes it for that of the files",
+        "numbers": "knows that order, and takes the numbers of groups to be in it",
+    }
+    release, truth = control.published, control.truth
+    inside: tuple[str, _Read] = ("lines", _lined)
+    if form_of(view.release).boxes:
+        inside = ("numbers", _numbered)
+    for name, read in (("order", _ordered), inside):
+        make = partial(_made, read, release, view, truth)
+        yield Attacker(name, who[name], make, on_control=_wrong(control, view, read))
+
+
+def _ordered(release: Release, view: View, people: Microdata) -> Attack | None:
+    return positions_of(release, view, np.arange(people.n_rows))
+
+
+def _numbered(_release: Release, _view: View, people: Microdata) -> Attack | None:
+    return Numbers(np.arange(people.n_rows))
+
+
+def _lined(release: Release, view: View, people: Microdata) -> Attack | None:
+    return lines_of(release, view, people)
+
+
+def _made(read: _Read, release: Release, view: View, people: Microdata) -> Attack:
+    return read(release, view, people) or Outside()
+
+
+def _wrong(control: Control, view: View, read: _Read) -> Callable[[], Attack]:
+    """The same attack on the control, which believes in a wrong order."""
+
+    def on_control() -> Attack:
+        assert control.made is not None
+        again, people = control.made
+        attack = read(again, View.of(again, view.name), people)
+        wrong: Counts = np.random.default_rng(people.n_rows).permutation(people.n_rows)
+        if isinstance(attack, Positions | Numbers):
+            return replace(attack, order=wrong)
+        return Outside()
+
+    return on_control

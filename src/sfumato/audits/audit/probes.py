@@ -1,0 +1,128 @@
+"""What else can be found out from a release: whose line is whose, who is in it and who is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.audits.attacks.linkage import picked
+from sfumato.audits.attacks.noise import read_through
+from sfumato.audits.attacks.results import Accuracy, Outcome
+from sfumato.audits.audit.attackers import NotApplicable, Probe
+from sfumato.audits.audit.findings import GUESSES
+from sfumato.audits.breach.everybody import translated
+from sfumato.audits.breach.matching import cells_of
+from sfumato.audits.breach.persons import Persons
+from sfumato.audits.breach.view import chosen_column
+from sfumato.audits.join_risk import JoinRisk, join_risk
+from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Role
+from sfumato.forms.registry import Release, form_of
+from sfumato.io.tables import Source
+
+_PICKS = "finds the line of {}"
+_PRESENT = "tells {} in the table to be in it"
+_ABSENT = "tells {} who are not in the table to be absent"
+
+
+def probes(
+    release: Release, truth: Microdata, listed: Source | None, sensitive: str | None
+) -> Iterator[Probe]:
+    """Those that can be made of the form of a release."""
+    form = form_of(release)
+    if form.external:
+        yield from _join_probes(release, truth, listed)
+    elif form.boxes:
+        yield _linkage(release, truth)
+    elif not form.grouped:
+        yield _noise(release, truth, sensitive)
+
+
+def _linkage(release: Release, truth: Microdata) -> Probe:
+    def made(seed: int, _left: float) -> Outcome:
+        if (bound := _least_group(release)) is None:
+            raise NotApplicable("no size of groups is promised")
+        people = Persons.true(release, truth)  # type: ignore[arg-type]
+        cells = cells_of(release, people.names)  # type: ignore[arg-type]
+        attacker = Accuracy.of_chances(picked(cells, people))
+        control = Accuracy.of_chances(picked(cells, people, _strangers(people, seed)))
+        return Outcome(attacker, control, 1 / truth.n_rows, bound, bound)
+
+    return Probe("linkage", "links people to lines by their quasi-identifiers", _PICKS, made)
+
+
+def _strangers(people: Persons, seed: int) -> Persons:
+    """Nobody: every value comes from somebody else."""
+    random = np.random.default_rng(seed)
+    return replace(people, codes={n: random.permutation(c) for n, c in people.codes.items()})
+
+
+def _least_group(release: Release) -> float | None:
+    """One by the least size of a group that is promised."""
+    sizes = [
+        int(stated[letter])
+        for stated in release.manifest.promise
+        for letter in ("k", "l")
+        if isinstance(stated.get(letter), int | float) and stated[letter] >= 1
+    ]
+    return 1 / max(sizes) if sizes else None
+
+
+def _noise(release: Any, truth: Microdata, sensitive: str | None) -> Probe:
+    columns = [one.name for one in release.manifest.of_role(Role.SENSITIVE)]
+    name = chosen_column(columns, sensitive)
+
+    def made(seed: int, _left: float) -> Outcome:
+        attribute, guesses = read_through(release, truth, name)
+        own = translated(truth.attributes[name], attribute)[truth.codes[name]]
+        commonest = float(np.bincount(own[own >= 0]).max() / len(own))
+        bound = 1 / release.retention(name).m
+        attacker = Accuracy.of(guesses, own)
+        mixed = np.random.default_rng(seed).permutation(own)
+        # who has what is shuffled, not how frequent it is, which noise lets everybody find out
+        control = Accuracy.of(guesses, mixed)
+        return Outcome(attacker, control, commonest, bound, max(bound, commonest))
+
+    return Probe("linkage", "finds people's lines, and reads through the noise", GUESSES, made)
+
+
+def _join_probes(release: Release, truth: Microdata, listed: Source | None) -> Iterator[Probe]:
+    found = list[JoinRisk]()
+
+    def risk() -> JoinRisk:
+        if not found:
+            found.append(join_risk(release, truth, listed))
+        return found[0]
+
+    def linkage(_seed: int, _left: float) -> Outcome:
+        chances = risk().reidentification
+        return Outcome(Accuracy.of_chances(chances), None, 0.0, risk().bound, risk().bound)
+
+    def presence(_seed: int, _left: float) -> Outcome:
+        named, mistaken = _listed(risk()).exposed, risk().mistaken
+        assert named is not None
+        assert mistaken is not None
+        attacker = Accuracy.of_certain(len(named), truth.n_rows)
+        control = Accuracy.of_certain(mistaken, max(1, len(named)))
+        return Outcome(attacker, control, 0.0, 0.0, 0.0, promised=False)
+
+    def absence(_seed: int, _left: float) -> Outcome:
+        absent, people = _listed(risk()).absent, risk().listed
+        assert absent is not None
+        assert people is not None
+        attacker = Accuracy.of_certain(absent, max(absent, people - truth.n_rows, 1))
+        return Outcome(attacker, None, 0.0, 0.0, 0.0, promised=False)
+
+    yield Probe("linkage", "links people to lines by their quasi-identifiers", _PICKS, linkage)
+    who = "has a list that names everybody, and looks at"
+    yield Probe("presence", f"{who} the edges of boxes", _PRESENT, presence)
+    yield Probe("absence", f"{who} who is in no box", _ABSENT, absence)
+
+
+def _listed(risk: JoinRisk) -> JoinRisk:
+    if risk.exposed is None:
+        raise NotApplicable("it needs a list of people: --list FILE")
+    return risk
