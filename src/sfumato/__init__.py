@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.algorithms.frontier import Frontier
     from sfumato.algorithms.intervals import SingleDimensional
     from sfumato.algorithms.join.methods import Direct, Refinement
+    from sfumato.algorithms.masking.microaggregate import Microaggregate
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.mondrian.branches import BranchMondrian
     from sfumato.algorithms.recoding.full_domain import FullDomain
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation, evaluate
     from sfumato.audits.inspection import assess, guess_schema, profile
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
+    from sfumato.audits.masking import MaskingRisk, masking_risk
     from sfumato.audits.verify import verify
     from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from sfumato.forms.generalized.release import GeneralizedTable
     from sfumato.forms.joined.release import JoinRelease
     from sfumato.forms.load import load
+    from sfumato.forms.masked.release import MaskedTable
     from sfumato.forms.permuted.release import PermutedTable
     from sfumato.forms.perturbed.release import PerturbedTable
     from sfumato.io.schema_files import read_schema, read_taxonomies, write_schema
@@ -92,7 +95,7 @@ if TYPE_CHECKING:
     from sfumato.queries.workload_files import read_workload, write_workload
     from sfumato.queries.workloads import anatomy_workload, dynamic_workload, range_workload
     from sfumato.statdb.database import StatDB
-    from sfumato.verbs import perturb, publish, publish_file, publish_join
+    from sfumato.verbs import mask, perturb, publish, publish_file, publish_join
 
 __version__ = "0.1.0"
 
@@ -105,6 +108,7 @@ _HOMES = {
     "algorithms.intervals": ("SingleDimensional",),
     "algorithms.recoding.subtree": ("Sibling", "Subtree"),
     "algorithms.recoding.local": ("LocalRecoding",),
+    "algorithms.masking.microaggregate": ("Microaggregate",),
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
@@ -116,6 +120,7 @@ _HOMES = {
     "audits.evaluation": ("Evaluation", "evaluate"),
     "audits.inspection": ("assess", "guess_schema", "profile"),
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
+    "audits.masking": ("MaskingRisk", "masking_risk"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -166,10 +171,11 @@ _HOMES = {
     "forms.generalized.release": ("GeneralizedTable",),
     "forms.joined.release": ("JoinRelease",),
     "forms.load": ("load",),
+    "forms.masked.release": ("MaskedTable",),
     "forms.permuted.release": ("PermutedTable",),
     "forms.perturbed.release": ("PerturbedTable",),
     "statdb.database": ("StatDB",),
-    "verbs": ("perturb", "publish", "publish_file", "publish_join"),
+    "verbs": ("mask", "perturb", "publish", "publish_file", "publish_join"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -199,6 +205,9 @@ __all__ = [
     "LDiversity",
     "Likely",
     "LocalRecoding",
+    "MaskedTable",
+    "MaskingRisk",
+    "Microaggregate",
     "Microdata",
     "Missing",
     "Mondrian",
@@ -244,6 +253,8 @@ __all__ = [
     "join_risk",
     "least_reconstruction_error",
     "load",
+    "mask",
+    "masking_risk",
     "matching",
     "ncp",
     "new_seed",

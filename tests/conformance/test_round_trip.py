@@ -57,6 +57,7 @@ FORMS: dict[str, Callable[[sf.Microdata], Release]] = {
     "anatomized": lambda t: sf.publish(t, sf.Anatomize(), sf.DistinctLDiversity(2)),
     "permuted": lambda t: sf.publish(t, sf.Mondrian(), sf.DistinctLDiversity(2), form="permuted"),
     "perturbed": lambda t: perturb(t, p=0.4),
+    "microaggregated": lambda t: sf.mask(t, sf.Microaggregate(k=3)),
 }
 
 

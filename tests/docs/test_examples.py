@@ -14,7 +14,7 @@ import sfumato as sf
 
 RESULTS = {  # what somebody is given: shown in the examples of what makes it
     "AnatomizedTables", "Evaluation", "GeneralizedTable", "JoinRelease", "JoinRisk", "Joined",
-    "PermutedTable", "PerturbedTable",
+    "MaskedTable", "MaskingRisk", "PermutedTable", "PerturbedTable",
 }  # fmt: skip
 ELSEWHERE = {  # shown on the pages of docs/, which run as well
     "accuracy", "compare", "connect", "errors", "load", "matching",

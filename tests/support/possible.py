@@ -9,12 +9,14 @@ from itertools import permutations, product
 from typing import Any
 
 from sfumato.core.askable import Askable
+from sfumato.core.attribute import Kind
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Aggregate
 from sfumato.core.schema import Role
 from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.joined.release import SENSITIVE_GROUP, JoinRelease
+from sfumato.forms.masked.release import MaskedTable
 from sfumato.forms.permuted.release import PermutedTable
 from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.queries.binding import BoundQuery
@@ -92,6 +94,22 @@ def of_perturbed(release: PerturbedTable) -> Iterator[Table]:
         yield [{**row, **value} for row, value in zip(shown, table, strict=True)]
 
 
+def of_masked(release: MaskedTable) -> Iterator[Table]:
+    """Every row may have any value, whatever it shows; a few of these stand for all."""
+    shown = release.table.to_pylist()
+    numbers, letters = [-1, 0, 1, 2, 3, 4, None], ["a", "b", "c", None]
+    domains = [
+        numbers if column.kind == Kind.NUMERICAL else letters
+        for column in release.manifest.columns
+        if column.form == "masked"
+    ]
+    for chosen in product(product(*domains), repeat=len(shown)):
+        yield [
+            {**row, **dict(zip(release.distortions, values, strict=True))}
+            for row, values in zip(shown, chosen, strict=True)
+        ]
+
+
 def of_joined(release: JoinRelease) -> Iterator[Table]:
     """Of every box one line at least is a row of the microdata, with any value of the box; the
     SI's values may belong to the rows of a sensitive group in any order, attribute by attribute.
@@ -143,6 +161,7 @@ POSSIBLE: dict[type[Askable], Any] = {
     AnatomizedTables: of_anatomized,
     PermutedTable: of_permuted,
     PerturbedTable: of_perturbed,
+    MaskedTable: of_masked,
     JoinRelease: of_joined,
 }
 

@@ -24,7 +24,7 @@ SOME = ("ranges", "anatomized", "perturbed", "direct")
 
 def main_file(folder: Path) -> Path:
     """The largest table."""
-    names = ("generalized", "qit", "permuted", "perturbed", "joined")
+    names = ("generalized", "qit", "permuted", "perturbed", "masked", "joined")
     return next(path for path in folder.iterdir() if path.stem in names)
 
 

@@ -74,6 +74,7 @@ MAKERS: dict[str, Callable[[], Release]] = {
     ),
     "permuted": lambda: sf.publish(table(), sf.Mondrian(), sf.LDiversity(2), form="permuted"),
     "perturbed": lambda: perturb(table(), m=3),
+    "microaggregated": lambda: sf.mask(table(), sf.Microaggregate(k=4)),
     "refinement": lambda: joined(sf.Refinement),
     "direct": lambda: joined(sf.Direct),
 }
@@ -83,5 +84,6 @@ APART = ("anatomized", "permuted")
 MAIN = {
     **dict.fromkeys(BOXES, "generalized"), "anatomized": "qit", "paper's groups": "qit",
     "frontier": "generalized", "two STs": "qit",
-    "permuted": "permuted", "perturbed": "perturbed", "refinement": "joined", "direct": "joined",
+    "permuted": "permuted", "perturbed": "perturbed", "microaggregated": "masked",
+    "refinement": "joined", "direct": "joined",
 }  # fmt: skip

@@ -59,6 +59,7 @@ def _more_digits(stated: Stated) -> None:
 
 
 FEW = ("ranges", "anatomized", "permuted", "perturbed", "refinement")
+MASKS = ("microaggregated",)
 GROUPED = ("ranges", "labels", "anatomized", "permuted", "refinement")
 
 STATED: dict[str, Tampering] = {
@@ -330,4 +331,24 @@ STATED: dict[str, Tampering] = {
     "a short seed": (
         FEW, restated(lambda s: s.update(seed="short, for experiments")), "whoever has the files"
     ),
+    "a larger group": (MASKS, restated(lambda s: s["promise"][0].update(k=90)), "another k"),
+    "a group that is larger throughout": (
+        MASKS, restated(lambda s: (s["promise"][0].update(k=90), s["algorithm"].update(k=90))), "rows with age",
+    ),
+    "no k of a method that has one": (MASKS, restated(lambda s: s["promise"].pop(0)), "k-anonymity|groups"),
+    "a mask of another method": (MASKS, restated(lambda s: s["algorithm"].update(name="mondrian")), "does not mask|cannot be"),
+    "digits in a scatter": (
+        MASKS, restated(lambda s: s["promise"][1]["spread"].update(age=3.14159265)), "spread"
+    ),
+    "a scatter that is no number": (MASKS, restated(lambda s: s["promise"][1]["spread"].update(age=True)), "spread"),
+    "a scatter below nothing": (
+        MASKS, restated(lambda s: s["promise"][1]["spread"].update(age=-1.0)), "variance"
+    ),
+    "a scatter of a column that is not": (MASKS, restated(lambda s: s["promise"][1]["spread"].update(Ada=1.0)), "spread"),
+    "a scatter that is lopsided": (MASKS, restated(lambda s: s["promise"][1]["spread"].update(dose=1.0)), "does not go with"),
+    "steps of another length": (MASKS, restated(lambda s: s["promise"][1].update(step=7)), "step"),
+    "more changed than there is": (MASKS, restated(lambda s: s["promise"][3].update(changed=1.5)), "changed"),
+    "a mask with a note": (MASKS, restated(lambda s: s["promise"][3].update(to="you")), "stated by"),
+    "a mask of which nothing is said": (MASKS, restated(lambda s: s["promise"].pop()), "does not say"),
+    "a column that is said to be exact": (MASKS, restated(lambda s: column(s).update(form="value")), "does not say"),
 }  # fmt: skip

@@ -98,6 +98,9 @@ HELD: dict[str, Callable[[Path], Any]] = {
         TABLE, sf.Anatomize(), sf.LDiversity(4), form="permuted", seed=1
     ),
     "perturbed": lambda _: sf.perturb(TABLE, p=0.5, seed=1),
+    "masked": lambda _: sf.mask(TABLE, sf.Microaggregate(k=5), seed=1),
+    "masking risk": lambda _: sf.masking_risk(sf.mask(TABLE, sf.Microaggregate(k=5)), TABLE),
+    "masks": lambda _: (sf.Microaggregate(k=5),),
     "join": lambda _: sf.join(TABLE, PEOPLE.drop(["disease"])),
     "join release": lambda _: joined(),
     "join risk": lambda _: sf.join_risk(joined(), TABLE),

@@ -10,6 +10,7 @@ from sfumato.algorithms.anatomize.blocks import BLOCKS
 from sfumato.algorithms.base import Partitioner
 from sfumato.algorithms.frontier import Frontier
 from sfumato.algorithms.intervals import SingleDimensional
+from sfumato.algorithms.masking.microaggregate import Microaggregate
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.mondrian.branches import BranchMondrian
 from sfumato.algorithms.recoding.full_domain import FullDomain
@@ -22,7 +23,7 @@ ALGORITHMS: Mapping[str, type[Any]] = {
     algorithm.name: algorithm
     for algorithm in (
         Mondrian, TopDown, LocalRecoding, BranchMondrian, FullDomain, Subtree, Sibling,
-        SingleDimensional, Anatomize, Frontier,
+        SingleDimensional, Anatomize, Frontier, Microaggregate,
     )
 }  # fmt: skip
 _MAY_BE_NONE = ("time_limit", "node_limit", "size")

@@ -128,6 +128,9 @@ def _print(page: Console, found: Evaluation, written: str | None) -> None:
         show.say(page, f"worst distribution: {worst.attribute}, {moved}")
     if found.errors is not None:
         _print_errors(page, found)
+    for moment in found.moments:
+        name = f"{moment.figure} of {', '.join(moment.columns)}"
+        show.say(page, f"{name}: {number(moment.estimate)}, truly {number(moment.truth)}")
     for one in found.advice:
         show.say(page, "- ", one.text, f" ({one.figure})")
     if written is not None:

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 import sfumato as sf
 from sfumato.algorithms.base import Partitioner
+from sfumato.algorithms.masking import Mask
 from sfumato.queries.workload_files import read_workload
 
 if TYPE_CHECKING:
@@ -23,6 +24,20 @@ class Method:
 
     make: Callable[[dict[str, Any]], Partitioner]
     options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """How to make a mask, and the options of its own."""
+
+    make: Callable[[dict[str, Any]], Mask]
+    options: tuple[str, ...] = ()
+
+
+def _size(given: dict[str, Any]) -> int:
+    if given["k"] is None:
+        raise click.UsageError("microaggregate: say how many rows a group has at least: --k")
+    return int(given["k"])
 
 
 def _mondrian(given: dict[str, Any]) -> Partitioner:
@@ -77,6 +92,9 @@ METHODS = {
         lambda given: sf.Frontier(size=given["size"], **_refining(given)), ("size", *_REFINING)
     ),
 }
+MASKS = {
+    "microaggregate": Masking(lambda given: sf.Microaggregate(k=_size(given)), ("k",)),
+}
 JOINS = ("refinement", "direct")
 _OF_SOME = {option for method in METHODS.values() for option in method.options}
 
@@ -90,6 +108,15 @@ def algorithm_of(name: str, given: dict[str, Any]) -> Partitioner:
             [option], f"the method {name} does not take it; it is for {', '.join(takers)}"
         )
     return method.make(given)
+
+
+def mask_of(name: str, given: dict[str, Any], unused: Iterable[str]) -> Mask:
+    """The mask of a method, or a refusal of options that it does not take."""
+    taken = MASKS[name].options
+    others = {option for one in MASKS.values() for option in one.options}
+    for option in sorted({*unused, *others} - set(taken)):
+        require_default([option], f"the method {name} does not take it: it replaces values")
+    return MASKS[name].make(given)
 
 
 def join_of(name: str, given: dict[str, Any]) -> JoinMethod:

@@ -14,11 +14,20 @@ import click
 from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.cli import show
 from sfumato.cli.attacked import MOST, QUICK, tell_attacked
-from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
+from sfumato.cli.methods import (
+    JOINS,
+    MASKS,
+    METHODS,
+    algorithm_of,
+    join_of,
+    mask_of,
+    require_default,
+    seconds,
+)
 from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
-from sfumato.cli.summaries import summarize, tell_owner
+from sfumato.cli.summaries import summarize, tell_found, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
 from sfumato.engines.choice import CLUSTERS
@@ -39,7 +48,7 @@ from sfumato.models.diversity import (
     RecursiveLDiversity,
 )
 from sfumato.models.registry import all_of
-from sfumato.verbs import perturb, publish_file, publish_join
+from sfumato.verbs import mask, perturb, publish_file, publish_join
 
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
@@ -72,14 +81,15 @@ _FRONTIER = (
 @click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder to write.")
 @click.option(
     "--method",
-    type=click.Choice([*METHODS, "perturb"]),
+    type=click.Choice([*METHODS, "perturb", *MASKS]),
     default="mondrian",
     show_default=True,
     help="mondrian: boxes, group by group; topdown: the same by clusters; frontier: smaller boxes "
     "where sensitive values must differ (--l), whose order gives a few people's values away "
     "(docs/neighbours.md); local, branches: labels of taxonomies, group by group; "
     "full-domain, subtree, sibling: labels alike for all rows; single-dimensional: intervals alike "
-    "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise.",
+    "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise; "
+    "microaggregate: averages of K rows.",
 )
 @click.option(
     "--form",
@@ -228,6 +238,7 @@ def publish(
     sfumato publish patients.csv -s schema.toml --k 5 --distinct-l 3 --labels -o out/
     sfumato publish patients.csv -s schema.toml --method anatomy --l 5 -o out/
     sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
+    sfumato publish patients.csv -s schema.toml --method microaggregate --k 5 -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
     reading = taken(given)
@@ -244,6 +255,13 @@ def publish(
         noisy = perturb(read(source, schema, **reading), p=given["p"], m=given["m"], seed=seed)
         noisy.write(output, **writing)
         manifest = noisy.manifest
+    elif method in MASKS:
+        made = mask_of(method, given, (*_FOR_GROUPS, "external", "m", "p"))
+        require_room(output, force)
+        table = read(source, schema, **reading)
+        masked = mask(table, made, seed=seed)
+        masked.write(output, **writing)
+        manifest, tell_more = masked.manifest, partial(tell_found, masked, table)
     elif given["external"] is not None:
         require_default(("m", "p", "form", "means"), "not with --external")
         require_room(output, force)

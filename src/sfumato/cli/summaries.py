@@ -6,11 +6,14 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sfumato.audits.report.text import plural
+from sfumato.audits.masking import masking_risk
+from sfumato.audits.report.text import percent, plural
 from sfumato.cli import show
+from sfumato.core.microdata import Microdata
 from sfumato.forms.joined.release import OwnFigures
 from sfumato.forms.likeness import differences
 from sfumato.forms.manifest import Manifest
+from sfumato.forms.masked.release import MaskedTable
 from sfumato.forms.registry import FORMS
 
 _FEW = 20  # lines of one kind
@@ -33,11 +36,14 @@ def summarize(manifest: Manifest, path: Path) -> None:
         stated = ", ".join(
             f"{name} = {value}" for name, value in promise.items() if name != "model"
         )
-        show.say(page, f"  promised: {promise['model']} ({stated})")
+        # of masks it is said how they were made, which is no promise
+        word = "stated" if FORMS[manifest.kind].masks and "on" in promise else "promised"
+        show.say(page, f"  {word}: {promise['model']} ({stated})")
     if manifest.seed is not None:
         show.say(page, f"  seed: {manifest.seed}; whoever has the files can undo the shuffles")
     lost = [*_lost(manifest), *_alike(differences(path, manifest))]
-    page.print(show.table("What was lost", ("figure", "value"), lost))
+    if lost:
+        page.print(show.table("What was lost", ("figure", "value"), lost))
     if manifest.search:
         facts = [(_named(name), _fact(value)) for name, value in manifest.search.items()]
         page.print(show.table("The search, for you only, in no file", ("fact", "value"), facts))
@@ -76,6 +82,28 @@ def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
         "External rows must be real people: whoever put invented ones there can tell who is in "
         "the table.",
     )
+
+
+def tell_found(release: MaskedTable, table: Microdata) -> None:
+    """How often people are found in a masked release; whose a row is stands in no file."""
+    if release.origin is None:
+        return
+    risk = masking_risk(release, table)
+    facts: list[tuple[str, object]] = [
+        ("people whose nearest row is their own", _beside(risk.linked, risk.linked_blindly)),
+        *(
+            (
+                f"{name} within {risk.width:.0%} of all ranks",
+                _beside(share, risk.near_blindly[name]),
+            )
+            for name, share in risk.near.items()
+        ),
+    ]
+    show.console().print(show.table("For you only, in no file", ("attack", "right"), facts))
+
+
+def _beside(share: float, blindly: float) -> str:
+    return f"{percent(share)} (blindly {percent(blindly)})"
 
 
 def _method(manifest: Manifest) -> str:
@@ -117,7 +145,9 @@ def _lost(manifest: Manifest) -> list[tuple[str, object]]:
     if "expected_changed" in figures:
         changed = figures["expected_changed"].items()
         return [(f"rows with another {name}", f"about {share:.1%}") for name, share in changed]
-    sizes, error = figures["group_sizes"], figures["reconstruction_error"]
+    if "group_sizes" not in figures:
+        return []
+    sizes, error = figures["group_sizes"], figures.get("reconstruction_error")
     lost: list[tuple[str, object]] = [
         ("group size", f"{sizes['smallest']:,} to {sizes['largest']:,}, mean {sizes['mean']:,.1f}"),
         ("C_DM (sum of squared sizes)", figures["discernibility"]),
@@ -126,6 +156,8 @@ def _lost(manifest: Manifest) -> list[tuple[str, object]]:
         lost.append(("C_AVG (mean size / k)", figures["average_group_size"]))
     if isinstance(error, Mapping):
         return [*lost, *((f"RCE of {name} (0 exact)", value) for name, value in error.items())]
+    if error is None:
+        return lost
     return [
         *lost,
         ("RCE (0 exact)", error),

@@ -52,6 +52,11 @@ def anatomized_figures(
     return rounded({**_group_figures(promise, sizes), "reconstruction_error": errors})
 
 
+def group_figures(promise: Promise, sizes: Counts) -> dict[str, Any]:
+    """Figures of groups about which nothing else is known."""
+    return rounded(_group_figures(promise, sizes))
+
+
 def rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
     """A nest of figures with no more digits than can be relied on."""
     return {name: _rounded(figure) for name, figure in figures.items()}

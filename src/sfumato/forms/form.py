@@ -116,6 +116,8 @@ class Form:
     """Whether rows hide in groups."""
     external: bool = False
     """Whether there are lines of people who are not in the microdata."""
+    masks: bool = False
+    """Whether values were replaced row by row, so that moments are estimated."""
     blurs_relations: bool = False
     """Whether single columns are exact, and only what goes with what is estimated."""
 
@@ -134,7 +136,9 @@ class Form:
     """The hashes of the rows of each table."""
     typed: Callable[[Any], tuple[pa.Table, ...]] = lambda release: tuple(release.tables)
     """The tables whose types release.json states."""
-    sensitive_as: str = "value"
+    quasi_as: tuple[str, ...] = ("value",)
+    """How quasi-identifiers are shown, where they are not boxes."""
+    sensitive_as: tuple[str, ...] = ("value",)
     """How sensitive columns are shown."""
     count_column: str | None = None
     """A column of counts of values, which have to be discrete; the last one of its tables."""

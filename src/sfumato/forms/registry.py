@@ -12,6 +12,8 @@ from sfumato.forms.generalized.form import GENERALIZED
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.joined.form import JOINED
 from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.masked.form import MASKED
+from sfumato.forms.masked.release import MaskedTable
 from sfumato.forms.permuted.form import PERMUTED
 from sfumato.forms.permuted.release import PermutedTable
 from sfumato.forms.perturbed.form import PERTURBED
@@ -19,11 +21,11 @@ from sfumato.forms.perturbed.release import PerturbedTable
 
 Guessed: TypeAlias = GeneralizedTable | AnatomizedTables | CountedTable
 Release: TypeAlias = (
-    GeneralizedTable | AnatomizedTables | PermutedTable | PerturbedTable | JoinRelease
+    GeneralizedTable | AnatomizedTables | PermutedTable | PerturbedTable | MaskedTable | JoinRelease
 )
 
 FORMS: dict[str, Form] = {
-    form.name: form for form in (GENERALIZED, ANATOMIZED, PERMUTED, PERTURBED, JOINED)
+    form.name: form for form in (GENERALIZED, ANATOMIZED, PERMUTED, PERTURBED, MASKED, JOINED)
 }
 
 

@@ -30,7 +30,7 @@ from sfumato.forms.manifest import (
 )
 from sfumato.io.folders import RELEASE_FILES
 
-_SHOWN_AS = ("range", "set", "label", "cell", "text", "value", "perturbed")
+_SHOWN_AS = ("range", "set", "label", "cell", "text", "value", "perturbed", "masked")
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -26,8 +26,8 @@ MANIFEST = "release.json"
 FORMAT = "sfumato-release"
 # All the files that a release may consist of. A folder with anything else in it is never replaced.
 RELEASE_FILES = re.compile(
-    r"release\.json|(generalized|qit|st|st_.+|permuted|perturbed|domain|domain_.+|joined"
-    r"|sensitive_groups|sensitive_groups_.+)\.(parquet|csv)",
+    r"release\.json|(generalized|qit|st|st_.+|permuted|perturbed|domain|domain_.+|masked"
+    r"|joined|sensitive_groups|sensitive_groups_.+)\.(parquet|csv)",
     re.DOTALL,
 )
 

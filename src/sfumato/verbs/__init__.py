@@ -2,7 +2,8 @@
 
 from sfumato.verbs.files import publish_file
 from sfumato.verbs.joining import publish_join
+from sfumato.verbs.masking import mask
 from sfumato.verbs.noise import perturb
 from sfumato.verbs.publishing import publish
 
-__all__ = ["perturb", "publish", "publish_file", "publish_join"]
+__all__ = ["mask", "perturb", "publish", "publish_file", "publish_join"]

@@ -113,8 +113,8 @@ def _in_order(manifest: Manifest) -> list[PublishedColumn]:
 
 def _other_column(form: Form, column: PublishedColumn) -> Iterator[str]:
     forms = {
-        Role.QUASI: _BOXES if form.boxes else ("value",),
-        Role.SENSITIVE: (form.sensitive_as,),
+        Role.QUASI: _BOXES if form.boxes else form.quasi_as,
+        Role.SENSITIVE: form.sensitive_as,
         Role.INSENSITIVE: ("value",),
     }[Role(column.role)]
     if column.form not in forms:

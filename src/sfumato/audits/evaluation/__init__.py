@@ -25,6 +25,7 @@ from sfumato.audits.evaluation.distributions import Distribution, blurred, distr
 from sfumato.audits.evaluation.limits import limits_of
 from sfumato.audits.evaluation.query_errors import QueryErrors, askable, compare_slowly
 from sfumato.audits.join_risk import join_risk
+from sfumato.audits.masking import MaskingRisk, Moment, masking_risk, moments_of
 from sfumato.audits.report.page import render
 from sfumato.audits.report.writing import write_page
 from sfumato.audits.same_table import require_same
@@ -51,7 +52,8 @@ class Evaluation:
 
     ``unasked`` names columns that cannot be asked about, with the reason; ``errors`` is None if no
     query of the workload could be asked. ``presence`` is how surely the least protected person is
-    known to be in a table that was joined with a list; None for other releases.
+    known to be in a table that was joined with a list; None for other releases. ``moments`` are
+    those of masked columns, and ``risk`` is that of a masked release which was made here.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Evaluation:
     unasked: dict[str, str]
     errors: QueryErrors | None
     presence: float | None = None
+    moments: tuple[Moment, ...] = ()
+    risk: MaskingRisk | None = None
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -87,6 +91,8 @@ class Evaluation:
                 "distributions": [shown.to_dict() for shown in self.distributions],
                 "cannot_be_asked": self.unasked,
                 "presence": self.presence,
+                "moments": [moment.to_dict() for moment in self.moments],
+                "masking_risk": None if self.risk is None else self.risk.to_dict(),
                 "queries": None if self.errors is None else self.errors.to_dict(),
                 "advice": [{"figure": one.figure, "text": one.text} for one in self.advice],
             }
@@ -152,6 +158,7 @@ def evaluate(
         refused,
         errors,
         _presence(published, truth.domain, verification),
+        *_masked(published, truth, verification),
     )
 
 
@@ -162,6 +169,17 @@ def _presence(release: Release, table: Microdata, verification: Verification) ->
         return float(join_risk(release, table).presence.max())
     except SfumatoError:
         return None  # boxes made for reading
+
+
+def _masked(
+    release: Release, table: TableParts, verification: Verification
+) -> tuple[tuple[Moment, ...], MaskingRisk | None]:
+    """What is measured of masks, for which all rows are needed."""
+    if not form_of(release).masks or not verification.checks[0].kept or table.engine is not None:
+        return (), None
+    made_here = getattr(release, "origin", None) is not None
+    risk = masking_risk(release, table.domain) if made_here else None  # type: ignore[arg-type]
+    return moments_of(release, table.domain), risk  # type: ignore[arg-type]
 
 
 def _verified(release: Release | str | Path, memory: int) -> tuple[str, Release, Verification]:

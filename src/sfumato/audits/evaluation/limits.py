@@ -61,7 +61,7 @@ def _limits(manifest: Manifest) -> Iterator[str]:
     if any("within" in part for part in manifest.promise):
         yield _WITHIN
     form = FORMS[manifest.kind]
-    if not form.boxes:
+    if any(column.form == "value" for column in manifest.of_role(Role.QUASI)):
         yield _EXACT
     yield from form.limits(manifest)
     if manifest.suppressed:

@@ -1,0 +1,1 @@
+"""The masked form: rows whose values were replaced in a stated way."""

@@ -1,0 +1,149 @@
+"""Answers from a masked table.
+
+Every row is a group of its own. It satisfies the conditions on exact columns or not, and those on
+masked ones with the chances that blurs give it; these are taken to be independent, so a row weighs
+their product W, and a count is the sum of weights. If W is the chance, the sum of W (1 - W) is the
+variance of the count, which the normal 80% interval goes by; a blur that had to estimate the
+chances says by how much more. The interval is approximate, and believes what is stated.
+
+Hard bounds know nothing of chance: nothing in the table keeps a row from having any value, so sums
+and extremes of masked columns have none and are refused, as is grouping by values that rows
+need not have. ``MaskedTable.mean`` and its like estimate without bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from sfumato.answers.encoded import encoded_columns
+from sfumato.answers.group_bounds import Found, Scope
+from sfumato.answers.kernels import tally
+from sfumato.answers.packing import Where
+from sfumato.answers.rows import KeyCounts, Rows
+from sfumato.answers.value_bounds import Choices
+from sfumato.core.aggregates import AGGREGATES
+from sfumato.core.answer import Likely
+from sfumato.core.arrays import Counts, Floats
+from sfumato.core.compiled import announce
+from sfumato.errors import ParameterError, QueryRefused, SchemaError
+from sfumato.forms.catalogs import catalog_of
+from sfumato.forms.masked.blurs import Blur, blur_of
+from sfumato.forms.masked.release import MaskedTable
+from sfumato.queries.columns import Catalog
+from sfumato.queries.values import Range, Values
+
+LEVEL = 0.8  # of likely intervals, as for noise of other kinds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Masked:
+    """Exact columns of the rows, and what masked ones say."""
+
+    catalog: Catalog
+    rows: Rows
+    sizes: Counts
+    blurs: Mapping[str, Blur]
+
+    @classmethod
+    def of_release(cls, release: MaskedTable) -> Masked:
+        """Prepare a release; only its table and its manifest are read."""
+        announce(tally)
+        table, n = release.table, release.table.num_rows
+        exact = encoded_columns(table.drop_columns(list(release.distortions)))
+        return cls(
+            catalog_of(release.manifest, table.schema).refusing(exact.refusals),
+            Rows.of(exact.columns, np.arange(n, dtype=np.int32), n),
+            np.ones(n, np.int64),
+            blurs_of(release),
+        )
+
+    def find(self, where: Where) -> Found:
+        """Count by exact conditions, weighed by what masked values say."""
+        scope = self._scope(where)
+        return Found(self.rows.tally(where, scope), scope)
+
+    def likely(self, where: Where, level: float = LEVEL) -> Likely:
+        """Where the count lies, so far as chance can be trusted."""
+        found = self.find(where)
+        weights, rows = found.scope.share, found.rows
+        estimate = float((weights * rows).sum())
+        variance = abs(float((weights * (1 - weights) * rows).sum())) * self._doubt(where)
+        half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(variance)
+        most = float(rows.sum())
+        lo, hi = (min(max(0.0, end), most) for end in (estimate - half, estimate + half))
+        return Likely(level, lo, hi)
+
+    def counts_by(self, where: Where, name: str) -> KeyCounts:
+        """For every value of an exact attribute."""
+        if name in self.blurs:
+            raise QueryRefused(
+                f"{name!r} is masked, and people may have values that it does not show; ask for "
+                "one value, or one range, at a time",
+                clause=name,
+            )
+        keys, estimate, lo, hi = self.rows.tally_by(where, name, self._scope(where))
+        return KeyCounts(keys, np.clip(estimate, lo, hi), lo, hi)
+
+    def choices(self, where: Where, name: str, function: str) -> Choices:
+        """Values of an exact attribute; where they are not added up, and no weight may be negative,
+        the rows to expect are spread over all that can be chosen.
+        """
+        if name in self.blurs:
+            raise QueryRefused(
+                f"{name!r} is masked, so that no bounds hold for {function.upper()}; release.mean, "
+                ".variance, .correlation and .histogram estimate without",
+                clause=name,
+            )
+        scope = self._scope(where)
+        if not AGGREGATES[function].adds:
+            estimate, _, most = self.find(where).counted()
+            scope = Scope(np.full(len(self.sizes), estimate / max(1, most)), scope.lack, scope.cap)
+        return self.rows.choices(where, name, scope)
+
+    def _scope(self, where: Where) -> Scope:
+        asked = [blur.weights(where[name]) for name, blur in self.blurs.items() if name in where]
+        if not asked:
+            return Scope.whole(self.sizes)
+        none = any(where[name].empty for name in self.blurs if name in where)
+        cap = np.zeros_like(self.sizes) if none else self.sizes
+        return Scope(np.prod(asked, axis=0), self.sizes, cap)
+
+    def _doubt(self, where: Where) -> float:
+        """The largest of those of the conditions."""
+        return max(
+            blur.doubt(where[name], blur.weights(where[name]))
+            for name, blur in self.blurs.items()
+            if name in where
+        )
+
+
+def blurs_of(release: MaskedTable) -> dict[str, Blur]:
+    """Every masked column, prepared."""
+    stated = release.distortions
+    return {
+        column.name: blur_of(column, release.table.column(column.name), stated[column.name])
+        for column in release.manifest.columns
+        if column.name in stated
+    }
+
+
+def expected_between(release: MaskedTable, name: str, edges: Sequence[float]) -> Floats:
+    """How many rows to expect from each edge up to the next, the last one included."""
+    ends = [float(edge) for edge in edges]
+    if len(ends) < 2 or not all(a < b for a, b in pairwise(ends)):
+        raise ParameterError(
+            "edges are two or more numbers, each above the last", parameter="edges"
+        )
+    if name not in release.distortions:
+        raise SchemaError(f"{name!r} is not masked; count its values", column=name)
+    blur = blurs_of(release)[name]
+    parts = [
+        Values(ranges=(Range(low, high, False, high != ends[-1]),)) for low, high in pairwise(ends)
+    ]
+    return np.array([float(blur.weights(part).sum()) for part in parts])

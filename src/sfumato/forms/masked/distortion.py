@@ -1,0 +1,97 @@
+"""How the values of a column were replaced, as release.json states it.
+
+One line of the promise for each masked column:
+
+    microaggregation  spread, step   a number: covariances of what rows lie away from their groups
+    microaggregation  changed        a category: the share of rows that show another value
+
+``spread`` leads from the names of masked numbers to covariances, ``step`` is 1 where values are
+whole, or a day in milliseconds (0 where neither). All are figures of the whole table, with four
+digits. They are the publisher's word: nothing in the files shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from sfumato.errors import SchemaError
+from sfumato.forms.manifest import Manifest
+
+MICROAGGREGATION = "microaggregation"
+_DIGITS = 4
+_STEPS = (0, 1, 86_400_000)
+_SHAPES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    MICROAGGREGATION: (("spread", "step"), ("changed",)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Distortion:
+    """What is known of a masked column."""
+
+    model: str
+    on: str
+    spread: Mapping[str, float] = field(default_factory=dict)
+    step: int = 0
+    changed: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """That of what was added, or taken away."""
+        return self.spread.get(self.on, 0.0)
+
+
+def is_distortion(model: str) -> bool:
+    """Whether this is a word for a way to replace values."""
+    return model in _SHAPES
+
+
+def distortions(manifest: Manifest) -> dict[str, Distortion]:
+    """What release.json states, by column."""
+    return {
+        str(one["on"]): distortion_of(one)
+        for one in manifest.promise
+        if is_distortion(str(one.get("model")))
+    }
+
+
+def distortion_of(stated: Mapping[str, Any]) -> Distortion:
+    """One line, read; raises where it is not such a line."""
+    for flaw in flaws_of(stated):
+        raise SchemaError(f"release.json does not say how a column was masked: {flaw}")
+    return Distortion(**stated)
+
+
+def flaws_of(stated: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with a line."""
+    model, on = stated.get("model"), stated.get("on")
+    if not isinstance(on, str):
+        yield "it names no column"
+    elif tuple(stated)[2:] not in _SHAPES[str(model)] or tuple(stated)[:2] != ("model", "on"):
+        ways = " or ".join(" and ".join(shape) or "nothing" for shape in _SHAPES[str(model)])
+        yield f"{model} of {on!r} is stated by {ways}"
+    else:
+        for name in tuple(stated)[2:]:
+            if not _CHECKS[name](stated[name]):
+                yield f"the {name} of {on!r} is none"
+        if isinstance(spread := stated.get("spread"), Mapping) and not spread.get(on, -1.0) >= 0:
+            yield f"the spread of {on!r} has no variance"
+
+
+def _is_spread(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_is_figure(one) for one in value.values())
+
+
+def _is_figure(value: Any) -> bool:
+    """A number of so few digits that no message fits into it."""
+    return type(value) is float and isfinite(value) and float(f"{value:.{_DIGITS}g}") == value
+
+
+_CHECKS: Mapping[str, Any] = {
+    "spread": _is_spread,
+    "step": lambda value: type(value) is int and value in _STEPS,
+    "changed": lambda value: _is_figure(value) and 0 <= value <= 1,
+}

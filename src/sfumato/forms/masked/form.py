@@ -1,0 +1,119 @@
+"""The masked form, as the registry lists it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from sfumato.core.histograms import Histograms
+from sfumato.core.schema import Role
+from sfumato.forms.evidence import Check, Evidence
+from sfumato.forms.figures import group_figures
+from sfumato.forms.form import Form
+from sfumato.forms.manifest import Manifest
+from sfumato.forms.masked.answers import Masked as Answers
+from sfumato.forms.masked.distortion import MICROAGGREGATION, distortions, flaws_of, is_distortion
+from sfumato.forms.masked.evidence import Masked as Rows
+from sfumato.forms.masked.release import MaskedTable
+from sfumato.models.anonymity import KAnonymity
+from sfumato.models.registry import model_from_dict
+
+# the method that makes each kind of mask
+_MAKERS = {MICROAGGREGATION: "microaggregate"}
+_EXACT_SENSITIVE = (
+    "Sensitive values stand beside masked ones as they are: whoever finds a person's row, or a "
+    "group all of whose rows have one value, knows it."
+)
+_NO_PROMISE = (
+    "Masking promises nothing about a person: how often a row is found by its values can only be "
+    "measured, by the owner (sf.masking_risk)."
+)
+
+
+def _bears(model: str, on: object) -> bool:
+    return is_distortion(model) or (model == KAnonymity.name and on is None)
+
+
+def _figures(release: MaskedTable, evidence: Evidence) -> dict[str, Any]:
+    return masked_figures(release.manifest.promise, evidence, hides=release.hides)
+
+
+def masked_figures(
+    promise: tuple[dict[str, Any], ...], evidence: Evidence, *, hides: bool
+) -> dict[str, Any]:
+    """Figures of groups, where there are any."""
+    return group_figures(promise, evidence.sizes) if hides else {}
+
+
+def _statements(release: MaskedTable) -> Iterator[str]:
+    """One method, which does what is stated of every column."""
+    manifest = release.manifest
+    models = {str(one.get("model")) for one in manifest.promise}
+    made = models & set(_MAKERS)
+    name = manifest.algorithm.get("name")
+    if {_MAKERS[model] for model in made} != {name}:
+        yield "the algorithm does not mask columns as it is stated"
+    if (KAnonymity.name in models) != (made == {MICROAGGREGATION}):
+        yield "k-anonymity is promised by microaggregation, and by no other mask"
+    ks = [one.get("k") for one in manifest.promise if one.get("model") == KAnonymity.name]
+    if ks and ks != [manifest.algorithm.get("k")]:
+        yield "another k is promised than the method has"
+    exact = [one.name for one in manifest.of_role(Role.QUASI) if one.form != "masked"]
+    if ks and exact:
+        yield f"column {exact[0]!r} is not masked, and k-anonymity is promised"
+    if not any(flaw for one in manifest.promise if is_distortion(str(one.get("model")))
+               for flaw in flaws_of(one)):  # fmt: skip
+        yield from _lopsided(manifest)
+
+
+def _lopsided(manifest: Manifest) -> Iterator[str]:
+    """Covariances of columns that are none, or that differ by which column states them."""
+    found = {name: one.spread for name, one in distortions(manifest).items() if one.spread}
+    for name, spread in found.items():
+        if list(spread) != list(found) or any(
+            found[other][name] != value for other, value in spread.items()
+        ):
+            yield f"the spread of {name!r} does not go with that of the others"
+
+
+def _judged(release: MaskedTable, stated: Mapping[str, Any]) -> Check:
+    """k-anonymity is counted; how values were masked can only be read."""
+    if stated.get("model") == KAnonymity.name:
+        model = model_from_dict(dict(stated))
+        evidence = Rows(release)
+        seen = Histograms.of_sizes(evidence.sizes)
+        failing = np.flatnonzero(~model.passes(seen))
+        told = model.statement(seen)
+        return Check(told, not len(failing), evidence.name(int(failing[0])) if len(failing) else "")
+    statement = f"{stated.get('model')} of {stated.get('on')}"
+    for flaw in flaws_of(stated):
+        return Check(statement, False, flaw)
+    return Check(statement, True, "what is stated of it is the publisher's word")
+
+
+def _limits(manifest: Manifest) -> Iterable[str]:
+    if not any(one.get("model") == KAnonymity.name for one in manifest.promise):
+        yield _NO_PROMISE
+    if any(one.form != "masked" for one in manifest.of_role(Role.SENSITIVE)):
+        yield _EXACT_SENSITIVE
+
+
+MASKED = Form(
+    release=MaskedTable,
+    answerer=Answers.of_release,
+    evidence=Rows,
+    figures=_figures,
+    grouped=False,
+    masks=True,
+    bears=_bears,
+    judged=_judged,
+    quasi_as=("value", "masked"),
+    sensitive_as=("value", "masked"),
+    statements=_statements,
+    limits=_limits,
+    unguessable="a masked table shows values that are not people's own, so there are no groups to "
+    "guess from; sf.masking_risk measures how often people are found in it",
+    remedy="mask less",
+)

@@ -1,0 +1,78 @@
+"""Means, variances and correlations of masked columns, corrected by what is stated.
+
+Microaggregation shows group means: the mean of a column stays, and the covariance of two columns
+is that of the group means plus the mean product of what rows lie away from them. Both are exact,
+but for the four digits in which the latter is stated.
+
+A row that lacks a value takes no part; where a group of rows has some values and lacks others, its
+mean stands for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.core.aggregates import is_number
+from sfumato.core.arrays import Floats
+from sfumato.core.attribute import as_floats
+from sfumato.errors import SchemaError
+from sfumato.forms.masked.distortion import MICROAGGREGATION, Distortion
+
+Distortions = Mapping[str, Distortion]
+
+
+def mean(table: pa.Table, _masked: Distortions, name: str) -> float:
+    """No mask moves a mean on average."""
+    return float(_numbers(table, name)[0].mean())
+
+
+def variance(table: pa.Table, masked: Distortions, name: str) -> float:
+    """Never below 0, which a correction may lead to."""
+    return max(0.0, covariance(table, masked, name, name))
+
+
+def correlation(table: pa.Table, masked: Distortions, one: str, other: str) -> float:
+    """Between -1 and 1; 0 where a column has no variance left."""
+    spread = variance(table, masked, one) * variance(table, masked, other)
+    if spread <= 0:
+        return 0.0
+    found = covariance(table, masked, one, other) / sqrt(spread)
+    return float(np.clip(found, -1.0, 1.0))
+
+
+def covariance(table: pa.Table, masked: Distortions, one: str, other: str) -> float:
+    """That of what is shown, corrected."""
+    first, second = _numbers(table, one, other)
+    shown = float(((first - first.mean()) * (second - second.mean())).mean())
+    return shown + _sign(masked, one) * _shared(masked, one, other)
+
+
+def _shared(masked: Distortions, one: str, other: str) -> float:
+    """The covariance that both masks have in common; an exact column shares nothing."""
+    found = masked.get(one)
+    return 0.0 if found is None else found.spread.get(other, 0.0)
+
+
+def _sign(masked: Distortions, name: str) -> float:
+    found = masked.get(name)
+    return 1.0 if found is not None and found.model == MICROAGGREGATION else -1.0
+
+
+def _numbers(table: pa.Table, *names: str) -> list[Floats]:
+    """Columns as numbers, where all of them are known."""
+    known = np.ones(table.num_rows, np.bool_)
+    for name in names:
+        if name not in table.column_names:
+            raise SchemaError(f"no column {name!r} is published", column=name)
+        kind = table.column(name).type
+        if not is_number(kind):
+            raise SchemaError(f"column {name!r} holds no numbers ({kind})", column=name)
+        known &= ~np.asarray(table.column(name).is_null())
+    if not known.any():
+        raise SchemaError(f"no row has a value of {' and '.join(names)}", column=names[0])
+    rows = pa.array(np.flatnonzero(known))
+    return [as_floats(table.column(name).combine_chunks().take(rows)) for name in names]

@@ -1,0 +1,63 @@
+"""Masked releases from the shell."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import sfumato
+
+
+@pytest.fixture(name="place", scope="module")
+def _place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("masks")
+    for name in ("patients.csv", "patients.toml"):
+        (folder / name).write_bytes(resources.files("sfumato.data").joinpath(name).read_bytes())
+    return folder
+
+
+def publish(place: Path, output: str, *more: str) -> subprocess.CompletedProcess[str]:
+    return sfumato(place, "publish", "patients.csv", "-s", "patients.toml", "-o", output, *more)
+
+
+def evaluated(place: Path, folder: str) -> dict[str, object]:
+    truth = ("--truth", "patients.csv", "-s", "patients.toml", "--queries", "20", "--seed", "1")
+    done = sfumato(place, "evaluate", folder, *truth, "--json")
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_microaggregate_verify_query_evaluate(place: Path) -> None:
+    done = publish(place, "means", "--method", "microaggregate", "--k", "5")
+    assert done.returncode == 0, done.stderr
+    assert "microaggregate, groups of at least 5 rows" in done.stdout
+    assert "stated: microaggregation (on = sex" in done.stdout
+    assert "people whose nearest row is their own" in done.stdout
+    checked = sfumato(place, "verify", "means")
+    assert checked.returncode == 0, checked.stdout
+    assert "k-anonymity (k = 5)" in checked.stdout
+    asked = sfumato(place, "query", "means", "SELECT COUNT(*) FROM t WHERE age < 40")
+    assert "With 80% confidence" in asked.stdout
+    assert evaluated(place, "means")["moments"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--method", "microaggregate"], "how many rows a group has"),
+        (["--method", "microaggregate", "--k", "1"], "whole number from 2 on"),
+        (["--method", "microaggregate", "--k", "5000"], "largest feasible k is 1000"),
+        (["--method", "microaggregate", "--k", "5", "--l", "2"], "--l: the method microaggregate"),
+        (["--method", "microaggregate", "--k", "5", "--engine", "stream"], "--engine: the method"),
+    ],
+)
+def test_bad_use_is_told(place: Path, more: list[str], said: str) -> None:
+    done = publish(place, "out", *more)
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (place / "out").exists()
