@@ -36,8 +36,9 @@ if TYPE_CHECKING:
         uncertain_belief,
     )
     from sfumato.audits.evaluation import Evaluation, evaluate
-    from sfumato.audits.inspection import assess, guess_schema, profile
+    from sfumato.audits.inspection import guess_schema, profile
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
+    from sfumato.audits.risk import Risk, assess
     from sfumato.audits.verify import verify
     from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
@@ -112,8 +113,9 @@ _HOMES = {
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
-    "audits.inspection": ("assess", "guess_schema", "profile"),
+    "audits.inspection": ("guess_schema", "profile"),
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
+    "audits.risk": ("Risk", "assess"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -208,6 +210,7 @@ __all__ = [
     "RecursiveLDiversity",
     "Refinement",
     "Result",
+    "Risk",
     "Schema",
     "Sibling",
     "SingleDimensional",

@@ -15,7 +15,7 @@ PUBLIC = [
     "Direct", "Refinement", "Joined", "join", "KJoinAnonymity", "JoinRelease", "publish_join",
     "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
     "at_most", "between", "compare", "matching", "one_of", "Evaluation", "evaluate",
-    "Audit", "audit",
+    "Audit", "audit", "Risk",
     "anatomy_workload", "dynamic_workload", "range_workload", "read_workload", "write_workload",
     "publish_file", "BranchMondrian", "LocalRecoding", "Likely", "PermutedTable", "PerturbedTable",
     "perturb", "Frontier", "FullDomain", "Sibling", "SingleDimensional", "Subtree",

@@ -27,6 +27,7 @@ from sfumato.audits.evaluation.query_errors import QueryErrors, askable, compare
 from sfumato.audits.join_risk import join_risk
 from sfumato.audits.report.page import render
 from sfumato.audits.report.writing import write_page
+from sfumato.audits.risk import Risk, assess
 from sfumato.audits.same_table import require_same
 from sfumato.audits.verify import Verification, verify
 from sfumato.core.foreign import our_errors
@@ -51,7 +52,8 @@ class Evaluation:
 
     ``unasked`` names columns that cannot be asked about, with the reason; ``errors`` is None if no
     query of the workload could be asked. ``presence`` is how surely the least protected person is
-    known to be in a table that was joined with a list; None for other releases.
+    known to be in a table that was joined with a list; None for other releases. ``before`` and
+    ``after`` are the risk of the table and of the release, where its tables can be read.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Evaluation:
     unasked: dict[str, str]
     errors: QueryErrors | None
     presence: float | None = None
+    before: Risk | None = None
+    after: Risk | None = None
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -87,6 +91,7 @@ class Evaluation:
                 "distributions": [shown.to_dict() for shown in self.distributions],
                 "cannot_be_asked": self.unasked,
                 "presence": self.presence,
+                "risk": {"before": _stated(self.before), "after": _stated(self.after)},
                 "queries": None if self.errors is None else self.errors.to_dict(),
                 "advice": [{"figure": one.figure, "text": one.text} for one in self.advice],
             }
@@ -152,7 +157,20 @@ def evaluate(
         refused,
         errors,
         _presence(published, truth.domain, verification),
+        assess(truth),
+        _risk(published, verification),
     )
+
+
+def _risk(release: Release, verification: Verification) -> Risk | None:
+    try:
+        return assess(release) if verification.checks[0].kept else None
+    except SfumatoError:
+        return None  # boxes made for reading
+
+
+def _stated(risk: Risk | None) -> dict[str, Any] | None:
+    return None if risk is None else risk.to_dict()
 
 
 def _presence(release: Release, table: Microdata, verification: Verification) -> float | None:
