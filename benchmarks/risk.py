@@ -28,7 +28,8 @@ def run(_data: Path | None) -> Iterator[Line]:
     assert found.sets is not None
     yield Line(
         f"minimal unique sets of up to {found.sets.largest} columns, processor seconds",
-        whole - without, _SETS, "s", detail=f"{len(found.sets.sets)} sets, {found.sets.people:,} people",
+        whole - without, _SETS, "s",
+        detail=f"{len(found.sets.sets)} sets, {found.sets.people:,} people",
     )  # fmt: skip
 
 

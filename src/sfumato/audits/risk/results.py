@@ -144,6 +144,10 @@ class Risk:
     everybody were looked for. ``journalist`` is None without a population. ``exact`` tells whether
     whoever is found is found with the sensitive values. ``sets`` and ``sensitive`` are about tables
     only.
+
+    >>> risk = sf.assess("patients.csv", sf.read_schema("patients.toml"))
+    >>> isinstance(risk, sf.Risk), risk.smallest_class
+    (True, 1)
     """
 
     quasi: tuple[str, ...]
