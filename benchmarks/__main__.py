@@ -31,6 +31,7 @@ from benchmarks import (
     refine,
     regions,
     replay,
+    risk,
     searches,
     server,
     startup,
@@ -70,6 +71,7 @@ _SUITES = {
     "neighbours": neighbours.run,
     "attackers": attackers.run,
     "replay": replay.run,
+    "risk": risk.run,
     "server": server.run,
     "growth": growth.run,
 }

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
         uncertain_belief,
     )
     from sfumato.audits.evaluation import Evaluation, evaluate
-    from sfumato.audits.inspection import assess, guess_schema, profile
+    from sfumato.audits.inspection import guess_schema, profile
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.masking import MaskingRisk, masking_risk
+    from sfumato.audits.risk import Risk, assess
     from sfumato.audits.verify import verify
     from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
@@ -118,9 +119,10 @@ _HOMES = {
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
-    "audits.inspection": ("assess", "guess_schema", "profile"),
+    "audits.inspection": ("guess_schema", "profile"),
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.masking": ("MaskingRisk", "masking_risk"),
+    "audits.risk": ("Risk", "assess"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -219,6 +221,7 @@ __all__ = [
     "RecursiveLDiversity",
     "Refinement",
     "Result",
+    "Risk",
     "Schema",
     "Sibling",
     "SingleDimensional",

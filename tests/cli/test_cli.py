@@ -158,6 +158,28 @@ def test_inspect_writes_a_schema_that_publish_accepts(place: Path) -> None:
     refused(sfumato(place, "inspect", "patients.csv", "-o", "guessed.toml"), place, "guessed.toml")
 
 
+def test_inspect_says_who_is_exposed(place: Path) -> None:
+    shown = " ".join(sfumato(place, "inspect", "patients.csv", "-s", "schema.toml").stdout.split())
+    assert "stand alone on age and sex: whoever knows these finds the row." in shown
+    assert "people's disease is certain to whoever knows their age and sex" in shown
+    done = sfumato(
+        place, "inspect", "patients.csv", "-s", "schema.toml", "--json", "--person", "name",
+        "--population", "patients.csv",
+    )  # fmt: skip
+    risk = json.loads(done.stdout)["risk"]
+    assert (risk["people"], risk["population"]["size"]) == (100, 100)
+    assert risk["sets"]["columns"][0]["column"] == "age"
+    assert "1 / f" in sfumato(place, "inspect", "patients.csv", "--formulas").stdout
+
+
+def test_publish_says_what_is_left_and_what_k_promises_of_people(place: Path) -> None:
+    done = publish(place, "--k", "6", "--person", "age")
+    assert "rows are of" in done.stderr
+    assert "promises 6 people" in done.stderr
+    assert "- Nobody stands alone on age and sex: everybody is one of 6 at least" in done.stdout
+    assert "- Whoever looks for everybody finds about" in done.stdout
+
+
 def test_a_wrong_command_or_option_is_bad_use(place: Path) -> None:
     for arguments in (["publsh"], ["publish"], ["verify", "out", "--frobnicate"]):
         done = process(place, *arguments)
@@ -460,7 +482,7 @@ def test_inspect_stays_readable(place: Path, capsys: pytest.CaptureFixture[str],
     assert max(map(len, shown.splitlines())) <= 80
     for word in (*names, "timestamp[us, tz=UTC]", "quasi"):
         assert word in shown
-    assert "and 36 more together" in " ".join(shown.split())
+    assert "and 36 more:" in " ".join(shown.split())
     assert "Largest feasible k" not in shown
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.audits.column_counts import count_columns
 from sfumato.audits.inspection import (
     ColumnProfile,
-    Risk,
-    assess,
     guess_schema,
     profile,
     profiles_of,
 )
+from sfumato.audits.risk import Risk, assess
 from sfumato.core.foreign import our_errors
-from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.parts import open_parts
@@ -45,12 +44,20 @@ def inspect_table(
     names: Sequence[str] | None = None,
     header: bool | None = None,
     memory_limit: int | None = None,
+    person: str | None = None,
+    household: str | None = None,
+    weight: str | None = None,
+    population: Source | None = None,
 ) -> Inspection:
     """Look at a table under a schema, or under the one that is guessed; see ``read``.
 
-    A file that does not fit into so much memory is read part by part.
+    A file that does not fit into so much memory is read part by part. The last four are those of
+    ``assess``.
     """
     memory, first = memory_or_half(memory_limit), FirstLine.said(names, header)
+    beside: dict[str, Any] = {
+        "person": person, "household": household, "weight": weight, "population": population,
+    }  # fmt: skip
     if query is None and _is_large(source, first, memory):
         absent = (missing,) if isinstance(missing, str) else missing
         rows, counted = count_columns(open_columns(source, absent, first), absent, memory)
@@ -63,12 +70,12 @@ def inspect_table(
         if used is None:
             return Inspection(rows, profiles, None, None)
         with open_parts(source, used, memory, missing=missing, names=names, header=header) as parts:
-            return Inspection(rows, profiles, used, assess(parts))
+            return Inspection(rows, profiles, used, assess(parts, **beside))
     whole = together(source, markers(missing), first)
     table = read_table(whole, query=query, missing=missing, names=names, header=header, trim=True)
     profiles = profile(table)
     used = schema or _guessed(profiles)
-    risk = assess(Microdata.from_arrow(table, used)) if used else None
+    risk = assess(table, used, **beside) if used else None
     return Inspection(table.num_rows, profiles, used, risk)
 
 

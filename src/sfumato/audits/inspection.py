@@ -1,4 +1,4 @@
-"""Look at a table before it is released: roles, risk, and what could be promised.
+"""Look at a table before it is released: what its columns hold, and the roles they seem to play.
 
 Roles are guessed from names and counts and err on the safe side: what is neither an identifier nor
 sensitive is called quasi-identifying. They are a start for the owner's judgement, not a verdict.
@@ -6,26 +6,18 @@ sensitive is called quasi-identifying. They are a start for the owner's judgemen
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sfumato.audits.column_counts import ColumnCounts
-from sfumato.core._kernels import number_rows
-from sfumato.core.compiled import announce
 from sfumato.core.foreign import our_errors
-from sfumato.core.histograms import Histograms
-from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role, Schema
-from sfumato.engines.parts import TableParts
 from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
-from sfumato.models.diversity import entropies
 
 # Names are compared word by word, joined by underscores: PatientName and "patient name" are
 # patient_name, which holds the word name.
@@ -47,10 +39,6 @@ _SENSITIVE = (
     r".*(disease|diagnos|diag_1|condition|illness|salary|income|wage|religion|politic|vote|sexual"
     r"|hiv|test_?result|crime|offence|union|medication|treatment|score).*"
 )
-# what it takes to find the rows that are alike, and how much of the memory may go into it
-_ROW_BYTES, _CODE_BYTES, _SHARE = 64, 8, 2
-_ANY = 2**62  # no class is larger
-_SMALL = 5  # classes below this size are what re-identification studies call rare
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,35 +74,6 @@ class Repeats:
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {**asdict(self), "warning": str(self)}
-
-
-@dataclass(frozen=True, slots=True)
-class SensitiveProfile:
-    """What could be promised about one sensitive attribute."""
-
-    name: str
-    most_frequent_share: float
-    largest_l: int
-    largest_distinct_l: int
-    largest_entropy_l: float
-    largest_m: int
-
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """How exposed the rows are as they stand, on the quasi-identifiers together."""
-
-    rows: int
-    classes: int
-    unique_rows: int
-    rows_in_small_classes: int
-    smallest_class: int
-    largest_k: int
-    sensitive: tuple[SensitiveProfile, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """For machines."""
-        return asdict(self)
 
 
 @our_errors("inspecting")
@@ -169,56 +128,6 @@ def repeated_identifiers(
     )
 
 
-@our_errors("inspecting")
-def assess(table: Microdata | TableParts) -> Risk:
-    """Count the rows that stand alone, and what could be promised instead.
-
-    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
-    >>> risk = sf.assess(patients)
-    >>> risk.rows, risk.unique_rows, risk.sensitive[0].largest_l
-    (1000, 984, 8)
-    """
-    announce(number_rows)
-    parts = table if isinstance(table, TableParts) else TableParts.of(table)
-    n = parts.buckets(_SHARE * (_ROW_BYTES + _CODE_BYTES * len(parts.schema.quasi)), parts.memory)
-    classes = parts.dealt(parts.schema.quasi, n).folded(_classes, _Classes.together)
-    return Risk(
-        rows=parts.n_rows,
-        classes=classes.number,
-        unique_rows=classes.alone,
-        rows_in_small_classes=classes.in_small,
-        smallest_class=classes.smallest,
-        largest_k=parts.n_rows,
-        sensitive=tuple(_sensitive(parts, name) for name in parts.schema.sensitive),
-    )
-
-
-class _Classes(NamedTuple):
-    """Rows that are alike on all quasi-identifiers."""
-
-    number: int
-    alone: int
-    in_small: int
-    smallest: int
-
-    def together(self, other: _Classes) -> _Classes:
-        """With the classes of other rows."""
-        return _Classes(
-            self.number + other.number,
-            self.alone + other.alone,
-            self.in_small + other.in_small,
-            min(self.smallest, other.smallest),
-        )
-
-
-def _classes(table: Microdata) -> _Classes:
-    _, _, sizes = number_rows(table.quasi_codes(), table.quasi_sizes())
-    alone, small = np.count_nonzero(sizes == 1), sizes[sizes < _SMALL].sum()
-    return _Classes(
-        len(sizes), int(alone), int(small), int(sizes.min(initial=table.n_rows or _ANY))
-    )
-
-
 def _profile(name: str, rows: int, found: ColumnCounts) -> ColumnProfile:
     kind, missing, distinct = found
     if distinct is None:
@@ -260,17 +169,3 @@ def _plain_name(name: str) -> str:
 
 def _numbers_people(name: str) -> bool:
     return re.fullmatch(rf"{_NUMBER}|{_ONE_PER_PERSON}", _plain_name(name)) is not None
-
-
-def _sensitive(table: TableParts, name: str) -> SensitiveProfile:
-    whole = Histograms.of_whole(table.attributes[name], table.value_counts[name])
-    most = int(whole.largest[0])
-    distinct = int(whole.distinct[0])
-    return SensitiveProfile(
-        name=name,
-        most_frequent_share=most / table.n_rows,
-        largest_l=table.n_rows // most,
-        largest_distinct_l=distinct,
-        largest_entropy_l=math.floor(100 * math.exp(entropies(whole)[0])) / 100,
-        largest_m=min(table.n_rows // most, distinct),
-    )

@@ -9,7 +9,7 @@ import click
 import pyarrow as pa
 
 from sfumato.algorithms.mondrian import Mondrian
-from sfumato.audits.inspection import assess
+from sfumato.audits.risk import assess
 from sfumato.audits.verify import verify
 from sfumato.cli import show
 from sfumato.cli.summaries import summarize

@@ -12,6 +12,7 @@ from sfumato.audits.evaluation import Evaluation
 from sfumato.audits.evaluation import evaluate as evaluate_release
 from sfumato.audits.report.text import number, percent, plural
 from sfumato.audits.report.writing import require_place
+from sfumato.audits.risk.wording import MOST_IMPORTANT
 from sfumato.cli import show
 from sfumato.cli.reading import (
     engine_options,
@@ -122,6 +123,9 @@ def _print(page: Console, found: Evaluation, written: str | None) -> None:
     )
     mark = Text("kept", "green") if found.verification.ok else Text("BROKEN", "red")
     show.say(page, "promise ", mark)
+    for risk in filter(None, (found.after,)):
+        for sentence in risk.sentences[:MOST_IMPORTANT]:
+            show.say(page, f"- {sentence}")
     if found.distributions:
         worst = max(found.distributions, key=lambda one: one.distance)
         moved = f"{percent(worst.distance)} of the rows are elsewhere than estimated"

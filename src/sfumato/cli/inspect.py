@@ -11,7 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from sfumato.audits.inspecting import inspect_table
-from sfumato.audits.inspection import ColumnProfile, Repeats, Risk, repeated_identifiers
+from sfumato.audits.inspection import ColumnProfile, Repeats, repeated_identifiers
+from sfumato.audits.risk import Risk
+from sfumato.audits.risk.wording import FORMULAS
 from sfumato.cli import show
 from sfumato.cli.reading import memory_option, stated_names, table_options
 from sfumato.core.schema import Role, Schema
@@ -19,7 +21,6 @@ from sfumato.errors import SchemaError
 from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
 
-_LISTED = 6
 _K, _L, _CLOSE = 10, 5, ("--t", "0.3")  # promises to start with
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
 
@@ -34,6 +35,17 @@ _NARROW = 100  # columns of a terminal in which the reasons would squeeze the na
     help="Use this schema instead of guessing roles.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write a starting schema file.")
+@click.option("--person", metavar="COLUMN", help="Whose rows are whose: count people, not rows.")
+@click.option(
+    "--household", metavar="COLUMN", help="Who lives together: whoever finds one finds all."
+)
+@click.option(
+    "--weight", metavar="COLUMN", help="Survey weights: for how many people each row stands."
+)
+@click.option(
+    "--population", metavar="FILE", help="A list of everybody, with the quasi-identifying columns."
+)
+@click.option("--formulas", is_flag=True, help="Say how the figures of risk are computed.")
 @table_options
 @memory_option
 @click.option("--force", is_flag=True, help="Replace an existing schema file.")
@@ -42,6 +54,11 @@ def inspect(
     source: str,
     schema_path: str | None,
     output: str | None,
+    person: str | None,
+    household: str | None,
+    weight: str | None,
+    population: str | None,
+    formulas: bool,
     memory: int | None,
     force: bool,
     as_json: bool,
@@ -52,7 +69,10 @@ def inspect(
     Roles are guesses on the safe side; look at each before you publish.
     """
     known = read_schema(schema_path) if schema_path else None
-    seen = inspect_table(source, known, memory_limit=memory, **reading)
+    seen = inspect_table(
+        source, known, memory_limit=memory, **reading,
+        person=person, household=household, weight=weight, population=population,
+    )  # fmt: skip
     profiles, schema, risk = seen.profiles, seen.schema, seen.risk
     repeats = repeated_identifiers(profiles, _identifiers(profiles, schema), seen.rows)
     if output is not None and schema is not None:
@@ -68,8 +88,10 @@ def inspect(
         page = show.console()
         title = f"{shown_source(source)}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
-        _print_repeats(page, repeats)
+        _print_repeats(page, () if person else repeats)
         _print_risk(page, schema, risk)
+        if formulas:
+            page.print(show.table("Formulas", ("figure", "is"), list(FORMULAS.items())))
     if output is not None:
         command = _publishing(source, output, _stated(**reading), risk)
         _tell_next(output, schema, command, quiet=as_json)
@@ -127,15 +149,10 @@ def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None
             "the columns that others may know in a schema file, and inspect again with -s.",
         )
         return
-    show.say(
-        page,
-        f"On {_listed(schema.quasi)} together: ",
-        show.bold(f"{risk.unique_rows:,}"),
-        f" rows ({risk.unique_rows / risk.rows:.1%}) are the only ones of their kind, "
-        f"{risk.rows_in_small_classes:,} ({risk.rows_in_small_classes / risk.rows:.1%}) share "
-        f"their values with fewer than 4 others; as it stands the table is "
-        f"{risk.smallest_class}-anonymous.",
-    )
+    show.say(page, show.bold("Who is exposed:"))
+    for sentence in risk.sentences:
+        show.say(page, f"- {sentence}")
+    show.say(page, f"As it stands the table is {risk.smallest_class:,}-anonymous.")
     if not risk.sensitive:
         show.say(page, "No sensitive column is named, so only k-anonymity can be promised.")
         return
@@ -148,12 +165,6 @@ def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None
             for found in risk.sensitive
         ],
     ))  # fmt: skip
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) <= _LISTED:
-        return ", ".join(names)
-    return f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
 
 
 def _stated(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.algorithms.base import TIME_LIMIT, Stages
+from sfumato.audits.risk.persons import RowsPerPerson
 from sfumato.cli import show
 from sfumato.cli.attacked import MOST, QUICK, tell_attacked
 from sfumato.cli.methods import (
@@ -27,7 +28,7 @@ from sfumato.cli.methods import (
 from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
-from sfumato.cli.summaries import summarize, tell_found, tell_owner
+from sfumato.cli.summaries import summarize, tell_exposed, tell_found, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
 from sfumato.engines.choice import CLUSTERS
@@ -211,6 +212,11 @@ _FRONTIER = (
     help=f"Let a learner attack the release, if it has at most {MOST:,} rows, and say what it "
     "guesses.",
 )
+@click.option(
+    "--person",
+    metavar="COLUMN",
+    help="Whose rows are whose: say what k rows promise of people.",
+)
 @table_options
 @seed_options
 @click.option("--force", is_flag=True, help="Replace an earlier release in the output folder.")
@@ -241,12 +247,14 @@ def publish(
     sfumato publish patients.csv -s schema.toml --method microaggregate --k 5 -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
-    reading = taken(given)
+    reading, person = taken(given), given.pop("person")
     writing: dict[str, Any] = {"format": file_format, "force": force, "experiment": experiment}
     seed = chosen_seed(seed, given.pop("seed_file"), experiment=experiment)
     schema = read_schema(schema_path)
     if given["external"] is None:
         require_default(_FOR_JOINS, "only with --external")
+    if person is not None:
+        _warn_of_repeats(source, person, given["k"], reading)
     tell_more = None
     if method == "perturb":
         makes_none = "the method perturb does not take it: it adds noise, and makes no groups"
@@ -291,11 +299,18 @@ def publish(
         click.echo(manifest.to_json(), nl=False)
         return
     summarize(manifest, Path(output))
+    tell_exposed(Path(output))
     if tell_more is not None:
         tell_more()
     if attacked and manifest.rows <= MOST:
         whole = ["sfumato", "audit", output, "--truth", source, "-s", schema_path]
         tell_attacked(lambda: _attack(output, source, schema, reading), shlex.join(whole))
+
+
+def _warn_of_repeats(source: str, person: str, k: int | None, reading: dict[str, Any]) -> None:
+    said = RowsPerPerson.of(source, person, **reading).warning(k)
+    if said is not None:
+        warnings.warn(said, SfumatoWarning, stacklevel=1)
 
 
 def _attack(output: str, source: str, schema: Schema, reading: dict[str, Any]) -> Audit:

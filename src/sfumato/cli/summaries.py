@@ -8,8 +8,11 @@ from pathlib import Path
 
 from sfumato.audits.masking import masking_risk
 from sfumato.audits.report.text import percent, plural
+from sfumato.audits.risk import assess
+from sfumato.audits.risk.wording import MOST_IMPORTANT
 from sfumato.cli import show
 from sfumato.core.microdata import Microdata
+from sfumato.errors import SfumatoError
 from sfumato.forms.joined.release import OwnFigures
 from sfumato.forms.likeness import differences
 from sfumato.forms.manifest import Manifest
@@ -49,6 +52,16 @@ def summarize(manifest: Manifest, path: Path) -> None:
         page.print(show.table("The search, for you only, in no file", ("fact", "value"), facts))
     command = shlex.join(["sfumato", "verify", str(path)])
     show.say(page, f"Check it as a receiver would: {command}", wrap=False)
+
+
+def tell_exposed(path: Path) -> None:
+    """The three most important lines about the risk that is left."""
+    try:
+        told = assess(path).sentences[:MOST_IMPORTANT]
+    except SfumatoError:
+        return  # boxes made for reading, or more than fits into memory
+    for sentence in told:
+        show.say(show.console(), f"- {sentence}")
 
 
 def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:

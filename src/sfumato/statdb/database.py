@@ -16,6 +16,7 @@ from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.fingerprint import digest, fingerprint
 from sfumato.core.foreign import our_errors
+from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
@@ -52,6 +53,7 @@ from sfumato.statdb.updates.rows import no_rows
 
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
+    from sfumato.audits.risk import Risk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,6 +174,21 @@ class StatDB:
     def table(self) -> Microdata:
         """The rows as they are stored, for the owner."""
         return self.responder.table()
+
+    @our_errors("assessing the risk")
+    def assess(self) -> Risk:
+        """How exposed people are to whoever knows all quasi-identifiers and asks everything.
+
+        Their values hide in groups; ``sf.assess(db)`` is the same.
+        """
+        from sfumato.audits.risk.released import of_groups
+
+        table, groups = self.table(), self.version()
+        (sensitive,) = table.sensitive
+        values = Histograms.of_groups(
+            sensitive, table.codes[sensitive.name], groups.groups, groups.n_groups
+        )
+        return of_groups(table.schema.quasi, groups.sizes, {sensitive.name: values})
 
     @our_errors("auditing")
     def audit(

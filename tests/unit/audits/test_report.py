@@ -32,6 +32,7 @@ STEERING = "bell\x07 null\x00 line\nend \u202e turned \ud800"
 LONG = "x" * 5000
 HEADINGS = [
     "The promise",
+    "Who is exposed",
     "What it costs",
     "Distributions, original against published",
     "How well questions are answered",

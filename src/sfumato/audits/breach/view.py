@@ -165,3 +165,12 @@ def _entry_cells(cells: ShownCells) -> Counts:
 def _cell_rows(cells: ShownCells) -> Counts:
     """Published rows in each cell."""
     return np.add.reduceat(cells.rows, cells.starts[:-1])
+
+
+def listed_chances(
+    release: Guessed, external: pa.Table, names: Sequence[str]
+) -> tuple[Counts, Counts]:
+    """Per cell, its published rows and the persons of the list who fit it."""
+    cells = cells_of(release, names)
+    by_cell, _ = _listed(cells, release, external, names, np.empty(0, np.int32))
+    return _cell_rows(cells), by_cell

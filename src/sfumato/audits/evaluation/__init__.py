@@ -28,6 +28,7 @@ from sfumato.audits.join_risk import join_risk
 from sfumato.audits.masking import MaskingRisk, Moment, masking_risk, moments_of
 from sfumato.audits.report.page import render
 from sfumato.audits.report.writing import write_page
+from sfumato.audits.risk import Risk, assess
 from sfumato.audits.same_table import require_same
 from sfumato.audits.verify import Verification, verify
 from sfumato.core.foreign import our_errors
@@ -53,7 +54,9 @@ class Evaluation:
     ``unasked`` names columns that cannot be asked about, with the reason; ``errors`` is None if no
     query of the workload could be asked. ``presence`` is how surely the least protected person is
     known to be in a table that was joined with a list; None for other releases. ``moments`` are
-    those of masked columns, and ``risk`` is that of a masked release which was made here.
+    those of masked columns, and ``masking_risk`` is that of a masked release which was made here.
+    ``before`` and ``after`` are the risk of the table and of the release, where its tables can be
+    read.
     """
 
     name: str
@@ -64,7 +67,9 @@ class Evaluation:
     errors: QueryErrors | None
     presence: float | None = None
     moments: tuple[Moment, ...] = ()
-    risk: MaskingRisk | None = None
+    masking_risk: MaskingRisk | None = None
+    before: Risk | None = None
+    after: Risk | None = None
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -92,7 +97,8 @@ class Evaluation:
                 "cannot_be_asked": self.unasked,
                 "presence": self.presence,
                 "moments": [moment.to_dict() for moment in self.moments],
-                "masking_risk": None if self.risk is None else self.risk.to_dict(),
+                "masking_risk": None if self.masking_risk is None else self.masking_risk.to_dict(),
+                "risk": {"before": _stated(self.before), "after": _stated(self.after)},
                 "queries": None if self.errors is None else self.errors.to_dict(),
                 "advice": [{"figure": one.figure, "text": one.text} for one in self.advice],
             }
@@ -159,7 +165,20 @@ def evaluate(
         errors,
         _presence(published, truth.domain, verification),
         *_masked(published, truth, verification),
+        assess(truth),
+        _risk(published, verification),
     )
+
+
+def _risk(release: Release, verification: Verification) -> Risk | None:
+    try:
+        return assess(release) if verification.checks[0].kept else None
+    except SfumatoError:
+        return None  # boxes made for reading
+
+
+def _stated(risk: Risk | None) -> dict[str, Any] | None:
+    return None if risk is None else risk.to_dict()
 
 
 def _presence(release: Release, table: Microdata, verification: Verification) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.audits.report import charts
-from sfumato.audits.report.text import figure, number, part, percent, safe, table
+from sfumato.audits.report.text import figure, meter, number, part, percent, safe, table
 from sfumato.forms.manifest import Manifest
 
 _COLUMNS = 20
@@ -90,13 +90,9 @@ def _figures(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
 
 def _penalties(penalties: Mapping[str, float]) -> str:
     rows = [
-        (safe(name, 40), _meter(penalty), percent(penalty))
+        (safe(name, 40), meter(penalty), percent(penalty))
         for name, penalty in sorted(penalties.items(), key=lambda item: -item[1])
     ]
     drawn = table(("attribute", "", "NCP"), rows, left=2)
     caption = "The attributes at the top lost most of their detail."
     return figure(drawn, "NCP by attribute", caption)
-
-
-def _meter(share: float) -> str:
-    return f'<span class="meter"><i style="width:{min(share, 1):.0%}"></i></span>'

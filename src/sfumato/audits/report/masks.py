@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def section(seen: Evaluation) -> str:
     """Nothing where nothing is masked."""
-    if not seen.moments and seen.risk is None:
+    if not seen.moments and seen.masking_risk is None:
         return ""
     head = ("figure", "truth", "estimate", "as shown")
     body = table(head, map(_line, seen.moments)) if seen.moments else ""
@@ -21,7 +21,7 @@ def section(seen: Evaluation) -> str:
         "What masks changed",
         "Estimates are corrected by what release.json states; who takes shown values for true ones "
         "computes the last column.",
-        body + ("" if seen.risk is None else _found(seen.risk)),
+        body + ("" if seen.masking_risk is None else _found(seen.masking_risk)),
     )
 
 

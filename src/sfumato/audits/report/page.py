@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.audits.report import answers, cost, distributions, masks, promise
+from sfumato.audits.report import answers, cost, distributions, masks, promise, risk
 from sfumato.audits.report.document import document
 from sfumato.audits.report.text import part, percent, safe
 
@@ -17,13 +17,14 @@ def render(seen: Evaluation) -> str:
     sections = (
         _header(seen),
         promise.section(seen),
+        risk.section(seen),
         cost.section(seen.manifest),
         distributions.section(seen),
         answers.section(seen),
         masks.section(seen),
         _next_steps(seen),
     )
-    return document("evaluate", f"Evaluation of {safe(seen.name)}", sections)
+    return document("evaluate", f"Evaluation of {safe(seen.name)}", filter(None, sections))
 
 
 def _header(seen: Evaluation) -> str:

@@ -69,6 +69,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
     return f'<div class="wide"><table>{heading}<tbody>{body}</tbody></table></div>'
 
 
+def meter(share: float) -> str:
+    """A share as a bar in a line of a table."""
+    return f'<span class="meter"><i style="width:{min(share, 1):.0%}"></i></span>'
+
+
 def figure(drawing: str, title: str, caption: str = "", numbers: str = "") -> str:
     """A drawing with its title, what it means, and its numbers for those who want them."""
     below = f"<details><summary>Numbers</summary>{numbers}</details>" if numbers else ""

@@ -179,10 +179,10 @@ def test_evaluation_measures_moments_and_risk(tmp_path: Path) -> None:
     figures = {(one.figure, one.columns) for one in seen.moments}
     assert ("correlation", ("age", "income")) in figures
     assert all(abs(one.estimate - one.truth) <= 1e-2 * abs(one.truth) for one in seen.moments)
-    assert seen.risk is not None
-    assert seen.to_dict()["masking_risk"]["linked"] == seen.risk.linked
+    assert seen.masking_risk is not None
+    assert seen.to_dict()["masking_risk"]["linked"] == seen.masking_risk.linked
     page = seen.write_html(tmp_path / "page.html").read_text()
     assert "What masks changed" in page
     assert "How often people are found" in page
     folder = RELEASE.write(tmp_path / "out", experiment=True)
-    assert sf.evaluate(folder, TABLE, queries=20, seed=1).risk is None
+    assert sf.evaluate(folder, TABLE, queries=20, seed=1).masking_risk is None

@@ -1,0 +1,127 @@
+"""Risk in plain words: who is exposed, to whom, and through which columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato.audits.risk.results import AttributeRisk, ColumnShare, Risk
+
+MOST_IMPORTANT = 3
+_LISTED = 6  # names of columns in a sentence
+_SETS = 3
+
+FORMULAS = {
+    "prosecutor": "1 / f: one of the f people who look alike, sought by somebody who knows that "
+    "the person is in the table",
+    "journalist": "1 / F: one of the F people of the population who look alike; from weights its "
+    "mean, p * integral of u^(f-1) / (p + (1-p) u) over [0, 1] with p = f / sum of weights "
+    "(Benedetti and Franconi)",
+    "marketer": "the mean of all people's chances: (classes) / (people) without a population",
+    "household": "1 - product of (1 - chance) over the members: whoever finds one has found all",
+    "best guess": "the share of the most frequent value among people who look alike",
+    "minimal unique set": "columns on which a person is alone, and on no part of them",
+}
+
+
+def sentences(risk: Risk) -> Iterator[str]:
+    """Everything, the most important first."""
+    yield _about_finding(risk)
+    yield from (_about_value(risk, one) for one in risk.attributes)
+    yield _about_all(risk)
+    yield from _about_sets(risk)
+    yield from _about_population(risk)
+    if risk.households is not None:
+        yield (
+            "Whoever finds one member has found the household: on average a person is found with "
+            f"a chance of {risk.households.average:.1%}, at worst {risk.households.highest:.0%}."
+        )
+
+
+def listed(names: Sequence[str], most: int = _LISTED) -> str:
+    """Names of columns in a sentence."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def people(amount: int) -> str:
+    """``1 person``, ``2 people``."""
+    return f"{amount:,} {'person' if amount == 1 else 'people'}"
+
+
+def _about_finding(risk: Risk) -> str:
+    known = listed(risk.quasi)
+    if not risk.unique_rows:
+        return (
+            f"Nobody stands alone on {known}: everybody is one of {risk.smallest_class:,} at "
+            "least who look alike."
+        )
+    stand = "stands" if risk.unique_rows == 1 else "stand"
+    share = f"{risk.unique_rows / risk.people:.1%}"
+    seen = "finds the row" if risk.exact else "sees that the person is in the table"
+    return (
+        f"{people(risk.unique_rows)} of {risk.people:,} ({share}) {stand} alone on {known}: "
+        f"whoever knows these {seen}."
+    )
+
+
+def _about_value(risk: Risk, one: AttributeRisk) -> str:
+    known, more = listed(risk.quasi), one.likely - one.certain
+    if not one.likely:
+        return (
+            f"Nobody's {one.name} can be guessed at 50% or more from {known}; the best guess is "
+            f"right at {one.highest:.0%} (the most frequent value of all: {one.baseline:.0%})."
+        )
+    certain = (
+        f"{people(one.certain)}'s {one.name} is certain" if one.certain else
+        f"Nobody's {one.name} is certain"
+    )  # fmt: skip
+    return (
+        f"{certain} to whoever knows their {known}; of {more:,} more it can be guessed at 50% or "
+        f"more."
+    )
+
+
+def _about_all(risk: Risk) -> str:
+    found = round(risk.marketer * risk.people)
+    return (
+        f"Whoever looks for everybody finds about {people(found)} ({risk.marketer:.1%}); "
+        f"{people(risk.rows_in_small_classes)} ({risk.rows_in_small_classes / risk.people:.1%}) "
+        "are found with a chance above 20%."
+    )
+
+
+def _about_sets(risk: Risk) -> Iterator[str]:
+    found = risk.sets
+    if found is None or not found.sets:
+        return
+    for one in found.sets[:_SETS]:
+        out = "singles" if len(one.columns) == 1 else "single"
+        alone = "alone " if len(one.columns) == 1 else ""
+        yield f"{listed(one.columns)} {alone}{out} out {people(one.people)}."
+    if len(found.columns) > 1:
+        best = min(found.columns, key=lambda one: one.alone_without)
+        if best.alone_without < risk.unique_rows:
+            yield _without(risk, best)
+
+
+def _without(risk: Risk, best: ColumnShare) -> str:
+    return (
+        f"Without {best.name}, {best.alone_without:,} instead of {risk.unique_rows:,} people would "
+        "stand alone."
+    )
+
+
+def _about_population(risk: Risk) -> Iterator[str]:
+    found, outside = risk.population, risk.journalist
+    if found is None or outside is None:
+        return
+    yield (
+        f"Among {found.size:,.0f} people of the population about {found.unique:,.0f} are unlike "
+        f"all others ({found.estimator}); a person of the table is found there with a chance of "
+        f"{outside.average:.1%} on average, {outside.highest:.0%} at worst."
+    )
