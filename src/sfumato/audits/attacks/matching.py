@@ -81,7 +81,13 @@ def pins(candidates: Candidates, known: Ints | None) -> Floats:
     value[claim] = known[told[alone]]
     value[candidates.totals > 1] = -1
     of_cell = np.repeat(value, np.diff(cells.starts))
-    impossible = (of_cell >= 0) & (of_cell != candidates.values.values[cells.slots])
+    taken = (of_cell >= 0) & (of_cell == candidates.values.values[cells.slots])
+    impossible = (of_cell >= 0) & ~taken
+    if candidates.apart:
+        # nothing is left of these for anybody else; scaling would take hundreds of sweeps to see it
+        given = np.bincount(cells.slots[taken], minlength=len(candidates.values.counts))
+        gone = given >= candidates.values.counts
+        impossible |= ~taken & gone[cells.slots]
     return np.where(impossible, -np.inf, 0.0)
 
 
