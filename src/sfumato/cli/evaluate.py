@@ -111,6 +111,8 @@ def _print(page: Console, found: Evaluation, written: str | None) -> None:
     )
     mark = Text("kept", "green") if found.verification.ok else Text("BROKEN", "red")
     show.say(page, "promise ", mark)
+    if found.attacked is not None:
+        show.say(page, f"attacked: {found.attacked.summary}")
     if found.distributions:
         worst = max(found.distributions, key=lambda one: one.distance)
         moved = f"{percent(worst.distance)} of the rows are elsewhere than estimated"

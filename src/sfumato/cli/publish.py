@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.algorithms.base import TIME_LIMIT, Stages
+from sfumato.audits.defaults import QUICK, QUICK_ROWS
 from sfumato.cli import show
-from sfumato.cli.attacked import MOST, QUICK, tell_attacked
+from sfumato.cli.attacked import tell_attacked
 from sfumato.cli.methods import JOINS, METHODS, algorithm_of, join_of, require_default, seconds
 from sfumato.cli.reading import table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
@@ -208,8 +209,8 @@ _FRONTIER = (
     "attacked",
     default=True,
     show_default=True,
-    help=f"Let a learner attack the release, if it has at most {MOST:,} rows, and say what it "
-    "guesses.",
+    help=f"Let a learner attack the release, if it has at most {QUICK_ROWS:,} rows, and say "
+    "what it guesses.",
 )
 @table_options
 @seed_options
@@ -285,7 +286,7 @@ def publish(
     summarize(manifest, Path(output))
     if tell_more is not None:
         tell_more()
-    if attacked and manifest.rows <= MOST:
+    if attacked and manifest.rows <= QUICK_ROWS:
         whole = ["sfumato", "audit", output, "--truth", source, "-s", schema_path]
         tell_attacked(lambda: _attack(output, source, schema, reading), shlex.join(whole))
 

@@ -19,7 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.algorithms.base import Progress, Stages, silent
+from sfumato.audits.audit import Audit
 from sfumato.audits.evaluation.advice import Advice, advise
+from sfumato.audits.evaluation.attacking import attacked, stated
 from sfumato.audits.evaluation.default_workload import Workload, default_workload
 from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
 from sfumato.audits.evaluation.limits import limits_of
@@ -51,7 +53,9 @@ class Evaluation:
 
     ``unasked`` names columns that cannot be asked about, with the reason; ``errors`` is None if no
     query of the workload could be asked. ``presence`` is how surely the least protected person is
-    known to be in a table that was joined with a list; None for other releases.
+    known to be in a table that was joined with a list; None for other releases. ``attacked`` is
+    what a learner makes of it; None where there is nothing to guess, or for too many rows, which
+    ``audit`` attacks when it is asked.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Evaluation:
     unasked: dict[str, str]
     errors: QueryErrors | None
     presence: float | None = None
+    attacked: Audit | None = None
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -74,7 +79,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """For machines; None where there is no figure."""
-        stated: dict[str, Any] = _plain(
+        figures: dict[str, Any] = _plain(
             {
                 "release": self.name,
                 "rows": self.manifest.rows,
@@ -87,11 +92,12 @@ class Evaluation:
                 "distributions": [shown.to_dict() for shown in self.distributions],
                 "cannot_be_asked": self.unasked,
                 "presence": self.presence,
+                "attacked": None if self.attacked is None else stated(self.attacked),
                 "queries": None if self.errors is None else self.errors.to_dict(),
                 "advice": [{"figure": one.figure, "text": one.text} for one in self.advice],
             }
         )
-        return stated
+        return figures
 
     def write_html(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the report: one file that opens anywhere, without a network."""
@@ -152,6 +158,7 @@ def evaluate(
         refused,
         errors,
         _presence(published, truth.domain, verification),
+        attacked(published, truth, seed, tell) if verification.ok else None,
     )
 
 
