@@ -60,6 +60,7 @@ def test_a_report_and_a_summary(place: Path, release: str) -> None:
     assert done.return_value == 0
     assert f"{release}: 120 rows" in done.output
     assert "promise kept" in done.output
+    assert "attacked: an attacker who has studied half of the table guesses" in done.output
     assert "report.html holds true figures: keep it to yourself." in done.output
     assert f"What {release} is still good for" in Path("report.html").read_text("utf-8")
 

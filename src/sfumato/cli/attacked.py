@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.cli import show
 from sfumato.errors import SfumatoError, SfumatoWarning
 
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
-
-MOST = 100_000  # rows; more take longer than somebody waits who has not asked for it
-QUICK: dict[str, Any] = {"attacks": ("learner",), "known": 0.0, "control": False}
 
 
 def tell_attacked(attack: Callable[[], Audit], whole: str) -> None:

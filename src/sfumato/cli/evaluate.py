@@ -126,6 +126,8 @@ def _print(page: Console, found: Evaluation, written: str | None) -> None:
     for risk in filter(None, (found.after,)):
         for sentence in risk.sentences[:MOST_IMPORTANT]:
             show.say(page, f"- {sentence}")
+    if found.attacked is not None:
+        show.say(page, f"attacked: {found.attacked.summary}")
     if found.distributions:
         worst = max(found.distributions, key=lambda one: one.distance)
         moved = f"{percent(worst.distance)} of the rows are elsewhere than estimated"

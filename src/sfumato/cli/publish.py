@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.algorithms.base import TIME_LIMIT, Stages
+from sfumato.audits.defaults import QUICK, QUICK_ROWS
 from sfumato.audits.risk.persons import RowsPerPerson
 from sfumato.cli import show
-from sfumato.cli.attacked import MOST, QUICK, tell_attacked
+from sfumato.cli.attacked import tell_attacked
 from sfumato.cli.methods import (
     JOINS,
     MASKS,
@@ -209,8 +210,8 @@ _FRONTIER = (
     "attacked",
     default=True,
     show_default=True,
-    help=f"Let a learner attack the release, if it has at most {MOST:,} rows, and say what it "
-    "guesses.",
+    help=f"Let a learner attack the release, if it has at most {QUICK_ROWS:,} rows, and say "
+    "what it guesses.",
 )
 @click.option(
     "--person",
@@ -302,7 +303,7 @@ def publish(
     tell_exposed(Path(output))
     if tell_more is not None:
         tell_more()
-    if attacked and manifest.rows <= MOST:
+    if attacked and manifest.rows <= QUICK_ROWS:
         whole = ["sfumato", "audit", output, "--truth", source, "-s", schema_path]
         tell_attacked(lambda: _attack(output, source, schema, reading), shlex.join(whole))
 

@@ -8,8 +8,9 @@ from typing import Any, get_args
 
 import click
 
+from sfumato.audits.defaults import QUICK, QUICK_ROWS
 from sfumato.cli import show
-from sfumato.cli.attacked import MOST, QUICK, tell_attacked
+from sfumato.cli.attacked import tell_attacked
 from sfumato.cli.reading import file_options, table_options, taken
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.seeds import chosen_seed, seed_options
@@ -137,7 +138,7 @@ def create(
     show.say(page, "Stored ", rows, f" rows in {n:,} {kind}: {output}", wrap=False)
     show.say(page, f"  promised: {made.responder.m}-invariance of {made.responder.sensitive}")
     asked = shlex.join(["sfumato", "statdb", "query", output, "SELECT COUNT(*) FROM t"])
-    if made.responder.n_rows <= MOST:
+    if made.responder.n_rows <= QUICK_ROWS:
         tell_attacked(lambda: made.audit(**QUICK), shlex.join(["sfumato", "audit", output]))
     show.say(page, f"Ask it: {asked}", wrap=False)
 

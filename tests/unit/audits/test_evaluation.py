@@ -16,12 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.audits.evaluation import Evaluation, evaluate
+from sfumato.audits.evaluation import Evaluation, attacking, evaluate
 from sfumato.audits.evaluation.bins import Bin, bins_of
+from sfumato.audits.report.page import render
 from sfumato.engines.parts import TableParts
 from sfumato.errors import DataError, ParameterError, QueryRefused, ReleaseError, SchemaError
 from sfumato.forms.registry import Release
 from sfumato.queries.sql.writing import sql_of
+from tests.support.attacks import planted
 from tests.support.sealing import reseal
 from tests.support.seeds import long_seed
 
@@ -361,6 +363,37 @@ def test_sets_in_csv_files_are_measured_as_those_in_parquet_files(tmp_path: Path
     assert figures[0] == figures[1]
 
 
+def test_what_an_attacker_makes_of_it_is_said_and_shown() -> None:
+    people = planted(1_000, 0.5, seed=1)
+    release = sf.publish(people, sf.Anatomize(near=False), sf.LDiversity(4), seed=1)
+    seen, again = (evaluate(release, people, queries=20, seed=1) for _ in range(2))
+    assert seen.attacked is not None
+    stated = seen.to_dict()["attacked"]
+    assert stated == again.to_dict()["attacked"]
+    assert stated["right"]["learner"] > 0.4 > stated["bound"]
+    assert stated["summary"] == seen.attacked.summary
+    assert "right for" in render(seen)
+
+
+@pytest.mark.parametrize("why", ["few", "two columns", "noise", "many"])
+def test_where_nothing_can_be_guessed_nothing_is_said(
+    why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = planted(60 if why == "few" else 400, 0.5, seed=1)
+    release: Release = sf.publish(people, sf.Mondrian(), sf.LDiversity(2), seed=1)
+    if why == "two columns":
+        people = microdata(["age", "sex"], ["disease", "city"])
+        release = sf.publish(people, sf.Mondrian(), sf.KAnonymity(5), seed=1)
+    if why == "noise":
+        release = sf.perturb(people, m=2, seed=1)
+    if why == "many":
+        monkeypatch.setattr(attacking, "QUICK_ROWS", 399)
+    seen = evaluate(release, people, queries=5, seed=1)
+    assert seen.attacked is None
+    assert seen.to_dict()["attacked"] is None
+    assert "What an attacker makes of it" not in render(seen)
+
+
 def test_another_table_is_refused() -> None:
     table = TABLES["plain"]()
     with pytest.raises(DataError, match="240 rows and the table has 239"):
@@ -534,6 +567,6 @@ def test_stages_are_told() -> None:
     table = TABLES["plain"]()
     options = {"queries": 101, "progress": lambda stage, share: heard.append((stage, share))}
     measured(table, boxes(table), **options)
-    stages = ["verifying", *["comparing"] * 3, *["asking"] * 3]
+    stages = ["verifying", *["comparing"] * 3, *["asking"] * 3, "attacking"]
     assert [stage for stage, _ in heard] == stages
     assert all(0 <= share < 1 for _, share in heard)

@@ -19,7 +19,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.algorithms.base import Progress, Stages, silent
+from sfumato.audits.audit import Audit
 from sfumato.audits.evaluation.advice import Advice, advise
+from sfumato.audits.evaluation.attacking import attacked, stated
 from sfumato.audits.evaluation.default_workload import Workload, default_workload
 from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
 from sfumato.audits.evaluation.limits import limits_of
@@ -56,7 +58,8 @@ class Evaluation:
     known to be in a table that was joined with a list; None for other releases. ``moments`` are
     those of masked columns, and ``masking_risk`` is that of a masked release which was made here.
     ``before`` and ``after`` are the risk of the table and of the release, where its tables can be
-    read.
+    read. ``attacked`` is what a learner makes of it; None where there is nothing to guess, or for
+    too many rows, which ``audit`` attacks when it is asked.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Evaluation:
     masking_risk: MaskingRisk | None = None
     before: Risk | None = None
     after: Risk | None = None
+    attacked: Audit | None = None
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -83,7 +87,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """For machines; None where there is no figure."""
-        stated: dict[str, Any] = _plain(
+        figures: dict[str, Any] = _plain(
             {
                 "release": self.name,
                 "rows": self.manifest.rows,
@@ -99,11 +103,12 @@ class Evaluation:
                 "moments": [moment.to_dict() for moment in self.moments],
                 "masking_risk": None if self.masking_risk is None else self.masking_risk.to_dict(),
                 "risk": {"before": _stated(self.before), "after": _stated(self.after)},
+                "attacked": None if self.attacked is None else stated(self.attacked),
                 "queries": None if self.errors is None else self.errors.to_dict(),
                 "advice": [{"figure": one.figure, "text": one.text} for one in self.advice],
             }
         )
-        return stated
+        return figures
 
     def write_html(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the report: one file that opens anywhere, without a network."""
@@ -167,6 +172,7 @@ def evaluate(
         *_masked(published, truth, verification),
         assess(truth),
         _risk(published, verification),
+        attacked(published, truth, seed, tell) if verification.ok else None,
     )
 
 

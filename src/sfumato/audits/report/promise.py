@@ -19,7 +19,19 @@ def section(seen: Evaluation) -> str:
         "The promise",
         "Every statement of release.json was computed again from the published files alone.",
         f"{alarm}{table(('', 'statement', ''), map(_line, seen.verification.checks), left=3)}"
-        f"<h3>What it does not cover</h3><ul>{limits}</ul>",
+        f"{_attacked(seen)}<h3>What it does not cover</h3><ul>{limits}</ul>",
+    )
+
+
+def _attacked(seen: Evaluation) -> str:
+    """What somebody reaches who thinks, in a line."""
+    if seen.attacked is None:
+        return ""
+    said = seen.attacked.summary
+    return (
+        f"<h3>What an attacker makes of it</h3><p>{safe(said[:1].upper() + said[1:], 500)}. This "
+        "is the quickest of the attacks; <code>sfumato audit</code> makes all of them, with "
+        "controls.</p>"
     )
 
 
