@@ -226,11 +226,18 @@ def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     help="Let all rows that wait in now, each among m - 1 counterfeits. Who knows better than the "
     "frequencies in the database what newcomers have guesses right more often than 1/m.",
 )
+@click.option(
+    "--accept-returns",
+    is_flag=True,
+    help="Insert rows with the quasi-identifiers of deleted ones, too: everybody sees two lists of "
+    "such a person.",
+)
 def apply(
     folder: str,
     insert: str | None,
     delete: str | None,
     accept_exposure: bool,
+    accept_returns: bool,
     **reading: Any,
 ) -> None:
     """Insert and delete rows of the database in FOLDER, all of them or none.
@@ -256,6 +263,7 @@ def apply(
         _rows(database, insert, reading),
         _rows(database, delete, reading),
         accept_exposure=accept_exposure,
+        accept_returns=accept_returns,
     )
     page = show.console()
     show.say(

@@ -62,6 +62,7 @@ def change(
     *,
     seed: int = 1,
     accept: bool = False,
+    returns: bool = False,
 ) -> Change:
     return updated(
         responder,
@@ -70,6 +71,7 @@ def change(
         None if deleted is None or not len(deleted) else microdata(deleted),
         Randomness(seed),
         accept_exposure=accept,
+        accept_returns=returns,
     )
 
 
@@ -320,7 +322,7 @@ def test_the_last_row_cannot_be_deleted() -> None:
     responder = Responder.create(microdata(truth), m=3, size=3, seed=1)
     with pytest.raises(DataError, match="no row would be left"):
         change(responder, None, truth)
-    assert change(responder, by_value("cab", 3), truth).update.rows == 9
+    assert change(responder, by_value("cab", 3), truth, returns=True).update.rows == 9
 
 
 def test_one_of_equal_rows_is_deleted() -> None:
