@@ -152,6 +152,7 @@ def lived(random: np.random.Generator) -> Counter[str]:
                 sf.read(some(int(random.integers(1, 60))), schema),
                 sf.read(people.take(pa.array(gone)), schema) if len(gone) else None,
                 accept_exposure=change % 4 == 3,
+                twins="member",
             )
             found["came"] += update.inserted
             found["went"] += update.deleted

@@ -50,13 +50,13 @@ class Shell:
         )
         return self.run("create", rows, "-s", roles, "--m", "2", "-o", self.folder, *options)
 
-    def apply(self, **files: str) -> Ran:
+    def apply(self, *options: str, **files: str) -> Ran:
         given = [
             part
             for option, rows in files.items()
             for part in (f"--{option}", self.file(f"{option}.csv", HEADER + rows))
         ]
-        return self.run("apply", self.folder, *given)
+        return self.run("apply", self.folder, *given, *options)
 
 
 @pytest.fixture
@@ -162,7 +162,10 @@ def test_columns_with_bins_are_changed(shell: Shell) -> None:
 
 def test_a_row_in_both_files_does_not_change(shell: Shell) -> None:
     shell.create()
-    done = shell.apply(insert="".join(ROWS[:4]), delete="".join(ROWS[:6]))
+    files = {"insert": "".join(ROWS[:4]), "delete": "".join(ROWS[:6])}
+    asked = shell.apply(**files)
+    assert (asked.code, "say whom they are about" in asked.err) == (2, True)
+    done = shell.apply("--twins", "newcomer", **files)
     assert "2 rows deleted, 0 inserted: 58 rows" in done.out
 
 
@@ -175,3 +178,8 @@ def test_boxes_warn_of_undeclared_domains(shell: Shell) -> None:
     made = shell.create(SCHEMA + BINS, "--framework", "generalization")
     assert made.code == 0
     assert "warning: the schema does not declare the domain of 'since'" in made.err
+
+
+def test_who_has_no_schema_is_told_how_to_get_one(shell: Shell) -> None:
+    done = shell.run("create", "patients.csv", "-o", "new.statdb")
+    assert (done.code, "sfumato inspect TABLE -o FILE" in done.err) == (2, True)

@@ -204,6 +204,17 @@ def test_section_4_distances_of_tuple_1() -> None:
     assert reconstruction_error(group) / 4 == pytest.approx(0.5)
 
 
+def test_equation_10_runs_over_all_values_of_a_range() -> None:
+    """Ages 23 to 59 are 37 values, of which four occur: 4 (1 - 1/37), not 4 (1 - 1/4)."""
+    ages = sf.Microdata.from_arrow(
+        TABLE_1.slice(0, 4).select(["Age", "Disease"]),
+        sf.Schema(quasi=["Age"], sensitive="Disease"),
+    )
+    release = sf.publish(ages, sf.Mondrian(), sf.KAnonymity(4))
+    assert release.metrics["reconstruction_error"] == pytest.approx(4 * (1 - 1 / 37))
+    assert round(release.metrics["reconstruction_error"], 3) == 3.892
+
+
 @st.composite
 def sensitive_tables(draw: st.DrawFn) -> sf.Microdata:
     """Few quasi-identifier vectors, so that many rows share one."""

@@ -21,6 +21,7 @@ from tests.support.models import SETTINGS, InPython, bound_of, needs_of
 from tests.support.oracles import passes_naively
 from tests.support.strategies import tables, workloads
 from tests.support.tables import groups_of, microdata
+from tests.support.turns import cut_in_turns
 
 CHOICES = st.sampled_from(["widest", "round-robin"])
 CUTS = st.sampled_from(["all", "median"])
@@ -66,6 +67,24 @@ def test_compiled_and_plain_serve_a_workload_alike(
         st.none() | st.lists(st.floats(0.1, 9), min_size=len(workload), max_size=len(workload))
     )
     assert_twins_agree(table, models, Mondrian(choose=choose, workload=workload, weights=weights))
+
+
+@settings(max_examples=150)
+@given(st.integers(1, 40), st.integers(2, 5), st.integers(0, 2), st.integers(0, 2**32 - 1))
+def test_axes_take_turns_from_any_one_on(n: int, k: int, turn: int, seed: int) -> None:
+    """Both twins, against plain recursion over rows: groups, and whose turn is next in each."""
+    drawn = np.random.default_rng(seed).integers(0, [2, 4, 8], (n, 3))
+    table = microdata(dict(zip("xyz", drawn.T, strict=True)))
+    if n < k:
+        return
+    people = [tuple(row) for row in drawn.tolist()]
+    expected = set(cut_in_turns(people, range(n), turn, k))
+    for model in (KAnonymity(k), InPython(KAnonymity(k))):
+        found, turns = Mondrian(choose="round-robin").partition_from(
+            turn, table, needs_of(model, table), Randomness(0)
+        )
+        members = [frozenset(np.flatnonzero(found.groups == g).tolist()) for g in range(len(turns))]
+        assert set(zip(members, turns.tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("model", SETTINGS, ids=str)

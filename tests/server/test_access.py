@@ -144,12 +144,17 @@ def test_without_tokens_this_machine_may_ask_and_no_more(
         {"Host": ""},
     ],
 )
-def test_what_a_proxy_or_another_name_brings_needs_a_token(
+def test_what_a_proxy_or_another_name_brings_is_refused(
     folder_of_people: Path, tmp_path: Path, headers: dict[str, str]
 ) -> None:
+    """Nobody has said --behind-proxy, so nobody is expected that way, with a token or without."""
     with running(copied(folder_of_people, tmp_path)) as kit:
-        require_error(kit.ask(FLU, headers=headers), 401, "unauthorized")
-        require_error(kit.http.get("/metrics", headers=headers), 401, "unauthorized")
+        require_error(kit.ask(FLU, headers=headers), 421, "misdirected")
+        own = bearer(secret(kit.folder, "owner"))
+        for path in ("/", "/metrics", "/v1/schema"):
+            require_error(kit.http.get(path, headers={**own, **headers}), 421, "misdirected")
+        assert kit.http.get("/health", headers=headers).status_code == 200
+        assert kit.http.get("/ready", headers=headers).status_code == 200
 
 
 def test_each_database_has_its_own_tokens(

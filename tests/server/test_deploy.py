@@ -97,7 +97,7 @@ def behind_nginx(
     folder = tmp_path / "wages.statdb"
     shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
     _, secret = Tokens.open(folder).create("a test", "analyst")
-    address = serve(folder, require_tokens=True)
+    address = serve(folder, proxies=["127.0.0.1"])
     behind = int(address.rpartition(":")[2])
     process, secure = started(tmp_path, certificate, behind)
     try:

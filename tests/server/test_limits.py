@@ -138,12 +138,13 @@ def test_failures_are_forgotten() -> None:
     now = 0.0
     meter = Meter(Limits(failures=2), clock=lambda: now)
     for _ in range(20):
-        meter.fail()
+        meter.fail("a")
     with pytest.raises(ApiError, match="without a valid token") as caught:
-        meter.fail()
+        meter.fail("a")
     assert caught.value.retry_after == pytest.approx(0.5)
+    meter.fail("b")
     now = 0.5
-    meter.fail()
+    meter.fail("a")
 
 
 def test_many_groups_stop_in_the_middle(

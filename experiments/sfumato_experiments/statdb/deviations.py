@@ -27,7 +27,7 @@ def run(number: str, part: c.Part, methods: tuple[str, ...], options: Options) -
         series={
             method: c.curve(found, method, lambda outcome: outcome.deviation) for method in methods
         },
-        claims=tuple(_steadier(mine, other) for other in others if other != c.COHORTS),
+        claims=tuple(_steadier(mine, other) for other in others if other not in c.BESIDE),
         notes=c.notes(found, options),
     )
 

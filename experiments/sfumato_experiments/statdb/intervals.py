@@ -47,6 +47,7 @@ def run(number: str, part: c.Part, methods: tuple[str, ...], options: Options) -
 
 _PANELS = {
     c.RAN_PERT: "ran-pert (80% confidence)",
+    c.NORMAL: "ran-pert (80%, normal)",
     c.COHORTS: "dyn-ana, cohort = 8",
 }
 

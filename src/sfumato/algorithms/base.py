@@ -72,6 +72,27 @@ class Weighing(Protocol):
         ...
 
 
+@runtime_checkable
+class InTurns(Protocol):
+    """A partitioner that takes axes in turn, and can go on in a group with the one that is next."""
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether it does."""
+        ...
+
+    def partition_from(
+        self,
+        turn: int,
+        table: Microdata,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        weights: Counts | None = None,
+    ) -> tuple[Partition, Codes]:
+        """Divide the table, beginning with some axis; also the axis that is next in each group."""
+        ...
+
+
 class Plan(Protocol):
     """The first cuts of a table beyond memory: regions that fit, to be divided one by one.
 

@@ -44,6 +44,7 @@ _COMMANDS = {
 # figures are drawn with what is there, and clusters need what other commands do without
 _WHOLE = frozenset({"reproduce", "dask", "spark", "doctor"})
 _THIS = "this command"
+_SCHEMA = "schema_path"
 
 
 class _Lazy(click.Group):
@@ -131,6 +132,10 @@ def _misused(error: click.ClickException) -> int:
     """As click does, which shows values of any length."""
     said = io.StringIO()
     error.show(said)
+    if isinstance(error, click.MissingParameter) and error.param and error.param.name == _SCHEMA:
+        said.write(
+            "A schema says which columns are what; sfumato inspect TABLE -o FILE writes one\n"
+        )
     click.echo(shortened(said.getvalue()), nl=False, err=True)
     return 2
 

@@ -25,6 +25,7 @@ from sfumato.statdb.database import StatDB
 from sfumato.statdb.layout.making import Cohort, First
 from sfumato.statdb.store import require_absent
 from sfumato.statdb.updates import Update
+from sfumato.statdb.updates.equal_rows import Twins
 
 
 class _Cohort(click.ParamType):  # type: ignore[type-arg]
@@ -232,25 +233,33 @@ def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     help="Insert rows with the quasi-identifiers of deleted ones, too: everybody sees two lists of "
     "such a person.",
 )
+@click.option(
+    "--twins",
+    type=click.Choice(get_args(Twins)),
+    help="Whom a row to delete is about that is equal to one in the database and to one that waits "
+    "or is inserted: the member of the database, or the newcomer (also if nothing has changed).",
+)
 def apply(
     folder: str,
     insert: str | None,
     delete: str | None,
     accept_exposure: bool,
     accept_returns: bool,
+    twins: Twins | None,
     **reading: Any,
 ) -> None:
     """Insert and delete rows of the database in FOLDER, all of them or none.
 
     Rows that stay keep their signatures: answers before and after together are m-invariant.
 
-    Inserted rows wait until no sensitive value has more than 1/m of all that wait. Then all come
-    in, and hide among each other; until then they are stored, and answered as if they were not
+    Inserted rows wait until no sensitive value has more than 1/m of all that wait and, in a
+    database of neighbours, until they are as many as a group has at least. Then all come in, and
+    hide among each other; until then they are stored, and answered as if they were not
     there. Deleted rows go at once.
 
     Somebody who leaves and returns does not: the same person, deleted and inserted again, even
     with a corrected value, has a second signature, and the values in both may be a single one.
-    Only a row that is in both files, equal in all columns, does not change.
+    A row that is in both files, equal in all columns, does not change with --twins newcomer.
 
     A sensitive value that the database does not know is refused: declare all values (order,
     taxonomy or bins in the schema) when you create it. A new value of a quasi-identifier becomes
@@ -264,6 +273,7 @@ def apply(
         _rows(database, delete, reading),
         accept_exposure=accept_exposure,
         accept_returns=accept_returns,
+        twins=twins,
     )
     page = show.console()
     show.say(

@@ -25,9 +25,13 @@ def _limit(name: str, text: str) -> Callable[[_Function], _Function]:
     usual = _USUAL[name]
     kind = click.FloatRange if isinstance(usual, float) else click.IntRange
     return click.option(
-        f"--limit-{name}", name, type=kind(0, min_open=True), default=usual, show_default=True,
+        f"--limit-{name.replace('_', '-')}",
+        name,
+        type=kind(0, min_open=True),
+        default=usual,
+        show_default=True,
         help=text,
-    )  # fmt: skip
+    )
 
 
 @click.command()
@@ -46,14 +50,30 @@ def _limit(name: str, text: str) -> Callable[[_Function], _Function]:
     help="Write the address into FILE once it can be asked; removed at the end.",
 )
 @click.option("--require-tokens", is_flag=True, help="Ask for tokens on loopback addresses, too.")
-@_limit("rate", "Questions a second in the long run, per token.")
-@_limit("burst", "Questions at once after a pause, per token; a batch of n counts as n.")
+@click.option(
+    "--behind-proxy",
+    is_flag=True,
+    help="A proxy on this machine hands requests on; tokens are asked for.",
+)
+@click.option(
+    "--proxy-address",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Address or network of a proxy on another machine; may be repeated.",
+)
+@_limit("rate", "Plain questions a second in the long run, per token; long ones count as several.")
+@_limit("burst", "The same at once after a pause, per token; a batch of n counts as n.")
 @_limit("concurrency", "Requests at once, per token.")
 @_limit("together", "Requests at once, of all tokens.")
 @_limit("body", "Longest body of a request, in bytes.")
 @_limit("batch", "Most questions in a batch.")
 @_limit("groups", "Most groups of a GROUP BY.")
 @_limit("seconds", "Longest time for the questions of a request.")
+@_limit("head", "Longest head of a request, in bytes.")
+@_limit("head_seconds", "Longest time for the head of a request.")
+@_limit("connections", "Most connections.")
+@_limit("failures", "Requests a second without a valid token, per address.")
 @click.option("--get", "path", metavar="PATH", help="Print what GET PATH answers, and stop.")
 def serve(
     folders: tuple[str, ...],
@@ -61,6 +81,8 @@ def serve(
     port: int,
     address_file: str | None,
     require_tokens: bool,
+    behind_proxy: bool,
+    proxies: tuple[str, ...],
     path: str | None,
     **limits: Any,
 ) -> int:
@@ -74,11 +96,17 @@ def serve(
     sfumato statdb serve patients.statdb --port 0 --address-file server.url
     sfumato statdb serve patients.statdb --get "/v1/query?sql=SELECT COUNT(*) FROM t"
     """
+    from sfumato.server.proxies import LOOPBACK
     from sfumato.server.serving import address_of, create_app, listen, stated
 
     log = None if path is None else Log(io.StringIO())
     app = create_app(
-        folders, host=host, require_tokens=require_tokens, limits=Limits(**limits), log=log
+        folders,
+        host=host,
+        require_tokens=require_tokens,
+        proxies=(*proxies, *(LOOPBACK if behind_proxy else ())),
+        limits=Limits(**limits),
+        log=log,
     )
     for name, served in app.service.databases.items():
         if served.state.statdb.seed is not None:

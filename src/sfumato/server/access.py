@@ -15,6 +15,7 @@ from sfumato.server.databases import Served
 from sfumato.server.errors import ApiError
 from sfumato.server.headers import is_direct
 from sfumato.server.http import Call
+from sfumato.server.proxies import Proxies, require_direct
 from sfumato.statdb.access.tokens import Role
 
 _ALL: frozenset[Role] = frozenset(get_args(Role))
@@ -33,6 +34,7 @@ ALLOWED: Mapping[str, frozenset[Role]] = {
     "metrics": _INSIDERS,
     "tokens": frozenset(("owner",)),
 }
+_WATCHED = frozenset({"health", "ready"})  # machines that watch ask under any name
 LOCAL = "local"
 MOMENT = 0.05  # seconds
 
@@ -57,7 +59,13 @@ class Door:
     databases: Mapping[str, Served]
     loopback: bool
     require_tokens: bool
+    proxies: Proxies = field(default_factory=Proxies)
     _recent: dict[str | None, tuple[float, list[Grant]]] = field(default_factory=dict)
+
+    def require_expected(self, call: Call) -> None:
+        """Refuse a request that takes a way on which nobody was expected."""
+        if self.loopback and not self.proxies and call.route not in _WATCHED:
+            require_direct(call)
 
     def grants(self, call: Call) -> list[Grant]:
         """All databases that a request may use, whatever it wants there; at least one."""

@@ -96,6 +96,8 @@ class Endpoint:
 
     async def _reply(self, call: Call) -> Reply:
         service, route = self._service, self._route
+        call.require_sound()
+        service.door.require_expected(call)
         check_origin(call.headers, writes=route.method != "GET")
         if route.name in PUBLIC:
             return await route.handler(service, call, ())
@@ -104,7 +106,7 @@ class Endpoint:
         try:
             grants = service.door.grants(call)
         except Unauthorized:
-            service.meter.fail()
+            service.meter.fail(service.door.proxies.visitor(call))
             raise
         with service.meter.request(grants[0].who):
             try:

@@ -32,6 +32,13 @@ def _random_ids() -> Iterator[str]:
 
 
 _IDS = _random_ids()
+# of two, a proxy in front may have believed the other one
+_ONCE = (b"host", b"authorization", b"origin", b"content-type", b"x-forwarded-for", b"forwarded")
+
+
+def next_id() -> str:
+    """A new id of a request."""
+    return next(_IDS)
 
 
 class Gone(Exception):
@@ -44,14 +51,31 @@ class Call:
 
     scope: Scope
     receive: Receive
-    request_id: str = field(default_factory=lambda: next(_IDS))
+    request_id: str = field(default_factory=next_id)
     route: str = "unknown"
     who: str = "-"
     headers: dict[bytes, bytes] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Index the headers; of one that came twice, the last counts."""
+        """Index the headers."""
         self.headers = dict(self.scope["headers"])
+
+    def require_sound(self) -> None:
+        """Refuse a request that two readers could take for two different ones."""
+        headers = self.scope["headers"]
+        if len(headers) > len(self.headers):
+            names = [name for name, _ in headers]
+            for name in _ONCE:
+                if names.count(name) > 1:
+                    raise invalid(f"there are two headers {name.decode()}", "send one")
+        if b"host" not in self.headers and self.scope["http_version"] == "1.1":
+            raise invalid("there is no Host header", "leave HTTP to a library")
+
+    @property
+    def peer(self) -> str:
+        """The address at the other end of the connection."""
+        client = self.scope.get("client")
+        return str(client[0]) if client else ""
 
     @property
     def method(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sfumato.server.databases import Served
 
@@ -21,6 +21,8 @@ class Metrics:
         self._spent: Counter[str] = Counter()
         self.questions: Counter[tuple[str, str]] = Counter()  # by database and what became of them
         self.reloads: Counter[tuple[str, str]] = Counter()
+        self.refused: Counter[str] = Counter()  # connections, by reason
+        self.connections: Callable[[], int] = int  # how many are open
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """A request is done."""
@@ -43,6 +45,13 @@ class Metrics:
             *(line for route in sorted(self._times) for line in self._histogram(route)),
             *_family("sfumato_requests_running", "gauge", "Requests under way."),
             _line("sfumato_requests_running", running),
+            *_family("sfumato_connections", "gauge", "Open connections."),
+            _line("sfumato_connections", self.connections()),
+            *_family("sfumato_connections_refused_total", "counter", "Connections ended early."),
+            *(
+                _line("sfumato_connections_refused_total", count, reason=reason)
+                for reason, count in sorted(self.refused.items())
+            ),
             *_family("sfumato_questions_total", "counter", "Questions by outcome."),
             *(
                 _line("sfumato_questions_total", count, database=name, outcome=outcome)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -36,6 +37,22 @@ class Service:
     async def run(self, work: Callable[[], Result]) -> Result:
         """Do something long in a thread; kernels leave the interpreter to others."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, work)
+
+    async def run_for(self, who: str, work: Callable[[], Result]) -> Result:
+        """The same for somebody who has only some of the threads, in turn.
+
+        A thread that is given up keeps its turn until it ends.
+        """
+        turns, loop = self.meter.turns(who), asyncio.get_running_loop()
+        await turns.acquire()
+        working = self.pool.submit(work)
+
+        def give_back(_: object) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(turns.release)
+
+        working.add_done_callback(give_back)
+        return await asyncio.wrap_future(working)
 
     async def watch(self) -> None:
         """Look after changes of the databases until cancelled."""

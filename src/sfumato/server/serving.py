@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,12 +22,16 @@ from sfumato.server.databases import open_all
 from sfumato.server.limits import Limits, Meter
 from sfumato.server.logs import Handler, Log
 from sfumato.server.metrics import Metrics
+from sfumato.server.proxies import Proxies
 from sfumato.server.service import Service
 
 if TYPE_CHECKING:
     import uvicorn
 
 _PATIENCE = 10  # seconds that requests under way get when the server is stopped
+# seconds that a thread may keep the interpreter while others want it: with the usual 5 milliseconds
+# a long question that is being read makes every other one wait several times as long
+_SWITCH = 0.0005
 
 
 def create_app(
@@ -34,18 +39,26 @@ def create_app(
     *,
     host: str = "127.0.0.1",
     require_tokens: bool = False,
+    proxies: Sequence[str] = (),
     limits: Limits | None = None,
     log: Log | None = None,
 ) -> App:
-    """The application over these databases, for a server that listens on ``host``."""
+    """The application over these databases, for a server that listens on ``host``.
+
+    ``proxies`` are the addresses of proxies in front of it, whose word is taken for where a request
+    comes from. Behind one, as on any address that others can reach, everybody needs a token.
+    """
     require_libraries()
     loopback = is_loopback(host)
+    reachable = not loopback or bool(proxies)
+    trusted = Proxies.of(proxies)
     databases = open_all(folders)
     try:
         for served in databases.values():
-            if not loopback and not len(served.tokens):
+            if reachable and not len(served.tokens):
+                where = host if not loopback else "the proxy"
                 raise ParameterError(
-                    f"{host} can be reached by others, and {served.folder} has no valid token; "
+                    f"{where} can be reached by others, and {served.folder} has no valid token; "
                     f"make one: sfumato statdb token create {served.folder} --name NAME",
                     parameter="host",
                 )
@@ -53,15 +66,15 @@ def create_app(
         for served in databases.values():
             served.close()
         raise
-    limits = limits or Limits()
+    limits, threads = limits or Limits(), max(2, os.cpu_count() or 1)
     return App(
         Service(
-            door=Door(databases, loopback, require_tokens or not loopback),
+            door=Door(databases, loopback, require_tokens or reachable, trusted),
             limits=limits,
-            meter=Meter(limits),
+            meter=Meter(limits, threads=threads),
             metrics=Metrics(),
             log=log or Log(),
-            pool=ThreadPoolExecutor(max(2, os.cpu_count() or 1), "query"),
+            pool=ThreadPoolExecutor(threads + 1, "query"),  # one more than anybody can fill
         )
     )
 
@@ -70,6 +83,7 @@ def run(app: App, sock: socket.socket) -> None:
     """Serve until the process is told to stop; requests under way are answered first."""
     # uvicorn repeats the signal that stopped it, to whoever handled it before
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
+    sys.setswitchinterval(_SWITCH)
     try:
         create_server(app).run(sockets=[sock])
     finally:
@@ -82,12 +96,19 @@ def create_server(app: App) -> uvicorn.Server:
     """A server that is not started yet; it is given a listening socket."""
     import uvicorn
 
+    from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
+
+    limits, metrics = app.service.limits, app.service.metrics
+    gate = Gate(limits, places_for(limits), metrics.refused)
+    metrics.connections = gate.__len__
     logger = logging.getLogger("uvicorn.error")
     logger.handlers = [Handler(app.service.log)]
     logger.propagate = False
     logger.setLevel(logging.WARNING)
     config = uvicorn.Config(
         app,
+        http=guarded(gate),
+        backlog=BACKLOG,
         lifespan="on",
         ws="none",
         access_log=False,
@@ -103,7 +124,7 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket on an address; port 0 takes a free one."""
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=kind, backlog=2048)
+        return socket.create_server(address[:2], family=kind)
     except OSError as error:
         raise ParameterError(
             f"cannot listen on {host} port {port}: {error.strerror}; choose another --port, or "

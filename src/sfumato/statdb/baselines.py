@@ -17,7 +17,9 @@ sta-gen and 3,559 of its refinement, with two 1,420 against 1,644 and 1,317, wit
 437 and 327.
 
 All three are releases, and answer as releases do; ``result_intervals`` takes from every method what
-the paper's figures compare. The intervals of ran-pert may miss the truth.
+the paper's figures compare. The intervals of ran-pert may miss the truth. They are those of
+Agrawal, Srikant and Thomas, whom the paper follows, or on demand the normal approximation, which is
+far shorter (forms/perturbed/answers.py).
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
 from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.generalized.release import GeneralizedTable
+from sfumato.forms.perturbed.answers import Chance, Perturbed
 from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.models.diversity import LDiversity
 from sfumato.models.requirements import Requirement
@@ -113,6 +116,7 @@ def random_perturbation(table: Microdata, m: int = 10, seed: Seed | None = None)
 def result_intervals(
     source: Responder | AnatomizedTables | GeneralizedTable | PerturbedTable,
     queries: Iterable[str | Query],
+    chance: Chance = "tail",
 ) -> Intervals:
     """The intervals that the paper compares: bounds, or of ran-pert the 80 % interval."""
     if isinstance(source, Responder):
@@ -120,7 +124,12 @@ def result_intervals(
         return Intervals(counts.lo.astype(np.float64), counts.hi.astype(np.float64))
     asked = answerer(source)
     wheres = [bound.where for bound in bound_all(asked, queries)]
-    found = [asked.likely(where) or asked.find(where).counted() for where in wheres]
+    found = [
+        asked.likely(where, chance=chance)
+        if isinstance(asked, Perturbed)
+        else asked.find(where).counted()
+        for where in wheres
+    ]
     ends = np.array([(one.lo, one.hi) for one in found], np.float64).reshape(-1, 2)
     return Intervals(ends[:, 0], ends[:, 1])
 

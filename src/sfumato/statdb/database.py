@@ -47,6 +47,7 @@ from sfumato.statdb.store.domains import (
 )
 from sfumato.statdb.store.header import is_near
 from sfumato.statdb.updates import Change, Update, updated
+from sfumato.statdb.updates.equal_rows import Twins
 from sfumato.statdb.updates.rows import no_rows
 
 if TYPE_CHECKING:
@@ -205,22 +206,26 @@ class StatDB:
         *,
         accept_exposure: bool = False,
         accept_returns: bool = False,
+        twins: Twins | None = None,
         seed: Seed | None = None,
         experiment: bool = False,
     ) -> Update:
         """Insert and delete rows; the rows that stay keep their signatures.
 
-        Inserted rows wait until no sensitive value has more than 1/m of all that wait: then all of
-        them come in, and hide among each other. Until then they are stored, and answered as if they
-        were not there. With ``accept_exposure`` all come in now, each among m - 1 counterfeits with
-        values as frequent as in the database: 1/m then holds against those who know these
+        Inserted rows wait until no sensitive value has more than 1/m of all that wait and, in a
+        database of neighbours, until they are as many as a group has at least (``size``): then all
+        of them come in, and hide among each other. Until then they are stored, and answered as if
+        they were not there. With ``accept_exposure`` all come in now, each among m - 1 counterfeits
+        with values as frequent as in the database: 1/m then holds against those who know these
         frequencies, and not against those who know better what newcomers have.
 
         The database has no identifiers, so a row is deleted by its values: for each row of
-        ``deleted`` one that is equal on all columns, one that waits if there is any. A row that is
-        in both does not change. Where a group loses a value, a counterfeit takes its place. The
-        database on disk changes at once or not at all; this object goes on showing what it was
-        opened with: open it again.
+        ``deleted`` one that is equal on all columns. If one in the database and one that waits, or
+        is among ``inserted``, are both equal to it, ``twins`` says which of them goes: the "member"
+        or the "newcomer"; who guesses wrong tells that two people have the same value, so without
+        ``twins`` such a change is refused. Where a group loses a value, a counterfeit takes its
+        place. The database on disk changes at once or not at all; this object goes on showing what
+        it was opened with: open it again.
 
         A sensitive value that the public domain lacks is refused; domains of quasi-identifiers
         that were not declared grow when a row comes in, so a value that only a newcomer has becomes
@@ -235,7 +240,7 @@ class StatDB:
         with changing(self.path) as seal:
             # what is opened was checked; only what somebody else has written since is read again
             now = self if seal == self._seal else StatDB.open(self.path)
-            purpose = (now.generation, now.waiting.num_rows, accept_exposure)
+            purpose = (now.generation, now.waiting.num_rows, accept_exposure, twins)
             randomness.bind(purpose, lambda: _digest(now.table(), inserted, deleted))
             change = updated(
                 now.responder,
@@ -245,6 +250,7 @@ class StatDB:
                 randomness,
                 accept_exposure=accept_exposure,
                 accept_returns=accept_returns,
+                twins=twins,
             )
             if change.made is not None:
                 stated = now.seed or randomness.stated_seed

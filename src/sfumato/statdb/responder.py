@@ -36,7 +36,7 @@ from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role, Schema
 from sfumato.core.seeds import Seed
-from sfumato.errors import QueryRefused
+from sfumato.errors import ParameterError, QueryRefused
 from sfumato.queries.asked import condition_of
 from sfumato.queries.columns import Catalog, Column, declared_order
 from sfumato.statdb.count import asking
@@ -89,6 +89,10 @@ class Responder:
         ``seed`` the result can be repeated, by everybody who knows it.
         """
         making = Making.of(m, framework, first, size, cohort)
+        if size is not None and size > table.n_rows:
+            raise ParameterError(
+                f"size = {size:,} is more than the table's {table.n_rows:,} rows", parameter="size"
+            )
         announce(near_count if making.first == "neighbours" else a_count)
         randomness = Randomness(seed)
         bound = making.size if making.first == "neighbours" else making.cohort

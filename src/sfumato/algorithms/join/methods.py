@@ -6,7 +6,8 @@ section 4. MT is the microdata, PD the external table, JT the two joined (core/j
     Direct:      1. run the algorithm on JT under "at least k rows"
                  2. drop groups without a row of MT
     Refinement:  1. run the algorithm on MT, under k-anonymity and any other model: sensitive groups
-                 2. run it again inside each box, on the rows of JT that fall into it
+                 2. run it again inside each box, on the rows of JT that fall into it; axes that
+                    take turns go on where the box was left
                  3. drop groups without a row of MT
     both:        in a group of more than k rows, external rows at the faces of its box are dropped
                  where that shrinks the box (trim.py)
@@ -35,7 +36,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from sfumato.algorithms.base import Partitioner, Progress, Weighing
+from sfumato.algorithms.base import InTurns, Partitioner, Progress, Weighing
 from sfumato.algorithms.frontier import Frontier
 from sfumato.algorithms.join.point_location import boxes_around, deal, fall
 from sfumato.algorithms.join.trim import trimmed
@@ -181,9 +182,10 @@ class Refinement:
                 largest=joined.n_inside,
             )
         first_needs = (Requirement(KAnonymity(k), None), *needs)
-        first = Partition.of(_groups(self.algorithm, joined.microdata, first_needs, randomness))
+        groups, turns = _groups_from(0, self.algorithm, joined.microdata, first_needs, randomness)
+        first = Partition.of(groups)
         joined, home = _at_home(joined, first, randomness)
-        groups = self._refined(joined, home, first.n_groups, k, randomness, progress)
+        groups = self._refined(joined, home, turns, k, randomness, progress)
         groups = _useful(groups, joined.n_inside)
         found = _result(joined, _trimmed(joined, groups, k) if self.trim else groups)
         sensitive = np.empty(found.partition.n_groups, np.int32)
@@ -194,26 +196,26 @@ class Refinement:
         self,
         joined: Joined,
         home: Codes,
-        n_homes: int,
+        turns: Codes,
         k: int,
         randomness: Randomness,
         progress: Progress | None,
     ) -> Codes:
-        """Run the algorithm inside every group of the first round."""
+        """Run the algorithm inside every group of the first round, from its turn on."""
         wanted = (Requirement(KJoinAnonymity(k), None),)
         groups = np.full(len(home), LEFT_OUT, np.int32)
         inhabited = np.flatnonzero(home >= 0)
-        order, starts = rows_by_group(home[inhabited], n_homes)
+        order, starts = rows_by_group(home[inhabited], len(turns))
         rows, loads = inhabited[order], joined.loads
         n_groups = 0
-        for number in range(n_homes):
+        for number, turn in enumerate(turns.tolist()):
             members = rows[starts[number] : starts[number + 1]]
             if loads[members].sum() < 2 * k:
                 groups[members] = n_groups
             else:
                 weights = None if joined.weights is None else joined.weights[members]
                 part = joined.everyone.take(members)
-                found = _groups(self.algorithm, part, wanted, randomness, weights)
+                found, _ = _groups_from(turn, self.algorithm, part, wanted, randomness, weights)
                 groups[members] = found + np.int32(n_groups)
             n_groups = int(groups[members].max()) + 1
             if progress is not None:
@@ -272,6 +274,29 @@ def _groups(
     else:
         assert isinstance(algorithm, Weighing)
         found = algorithm.partition(table, needs, randomness, progress, weights)
+    return _drawn(algorithm, found)
+
+
+def _groups_from(
+    turn: int,
+    algorithm: Partitioner,
+    table: Microdata,
+    needs: tuple[Requirement, ...],
+    randomness: Randomness,
+    weights: Counts | None = None,
+) -> tuple[Codes, Codes]:
+    """As ``_groups``, from some turn on; also the turn that is next in each, 0 where none are
+    taken.
+    """
+    if isinstance(algorithm, InTurns) and algorithm.in_turns:
+        found, turns = algorithm.partition_from(turn, table, needs, randomness, weights)
+        return _drawn(algorithm, found), turns
+    groups = _groups(algorithm, table, needs, randomness, weights)
+    return groups, np.zeros(int(groups.max()) + 1, np.int32)
+
+
+def _drawn(algorithm: Partitioner, found: Partition) -> Codes:
+    """Its groups, if boxes can be drawn around them."""
     if found.boxes is not None or found.n_left_out:
         raise ParameterError(
             f"{algorithm.name} recodes whole columns or leaves rows out; k-join-anonymity needs "

@@ -11,7 +11,8 @@ LeFevre, DeWitt, Ramakrishnan: "Multidimensional k-anonymity", TR 1521, 2005 (Fi
 A cut is allowable when both halves satisfy the model. Where the paper is silent or slips:
 
 - When many rows tie at the median, "<= median" may fail where "< median" succeeds; both are tried,
-  else a region could stay larger than 2d(k-1)+m rows (Theorem 2).
+  else a region could stay larger than 2d(k-1)+m rows (Theorem 2). The more even of the two comes
+  first, and of two that are as even "<= median".
 - A dimension without an allowable median cut gives way to the next one. With ``cuts="all"`` (the
   default) every cut along it is tried before that; models such as l-diversity need it, while under
   k-anonymity the two median cuts are as good as all.
@@ -136,10 +137,35 @@ class Mondrian:
     ) -> Partition:
         """Divide the table into groups that meet the requirements."""
         bound = coarsened(require_feasible(needs, table, weights))
-        ties = randomness.key(_TIES) if self.relaxed else None
-        order = _order(ties, np.arange(table.n_rows))
-        cut = self.cut_points(bound, 0, order, until_refined(progress, self.refine)).partition()
+        told = until_refined(progress, self.refine)
+        cut = self._cut(bound, 0, randomness, told).partition()
         return refined(cut, bound, self.refine, self.time_limit, randomness, progress)
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether axes take turns, and groups stay as they are cut."""
+        return self.choose == "round-robin" and not self.refine
+
+    def partition_from(
+        self,
+        turn: int,
+        table: Microdata,
+        needs: tuple[Requirement, ...],
+        randomness: Randomness,
+        weights: Counts | None = None,
+    ) -> tuple[Partition, Codes]:
+        """As ``partition``, beginning with some axis; also the axis that would be next in each
+        group.
+        """
+        bound = coarsened(require_feasible(needs, table, weights))
+        cut = self._cut(bound, turn, randomness, None)
+        return cut.partition(), cut.turns
+
+    def _cut(
+        self, bound: Bound, turn: int, randomness: Randomness, progress: Progress | None
+    ) -> CutPoints:
+        ties = randomness.key(_TIES) if self.relaxed else None
+        return self.cut_points(bound, turn, _order(ties, np.arange(bound.table.n_rows)), progress)
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
         """Cuts are planned by counts, for the built-in models, and not for a workload."""
@@ -185,11 +211,13 @@ class Mondrian:
             asked = asked_of(self.workload, self.weights, table, points, axes)
         member = np.arange(len(points.weights), dtype=np.int32)
         if rules is None:
-            groups = cut_all_plain(points, axes, bound, self.relaxed, self.choose, self.cuts, asked)
+            groups, turns = cut_all_plain(
+                points, axes, bound, self.relaxed, self.choose, self.cuts, asked, turn
+            )
         else:
             cut_rules = self._cut_rules(rules, bound.n_rows)
-            groups = _compiled(points, member, axes, cut_rules, turn, asked, progress)
-        return CutPoints(points, member, groups)
+            groups, turns = _compiled(points, member, axes, cut_rules, turn, asked, progress)
+        return CutPoints(points, member, groups, turns)
 
     def _cut_rules(self, rules: CompiledRules, n_rows: int) -> CutRules:
         return CutRules(
@@ -205,11 +233,15 @@ class Mondrian:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutPoints:
-    """Points, moved so that ``member[i]`` is now at place i, and the group of every member."""
+    """Points, moved so that ``member[i]`` is now at place i, and the group of every member.
+
+    Where axes take turns, ``turns`` has the one that would be next in each group.
+    """
 
     points: Points
     member: Codes
     groups: Codes
+    turns: Codes
 
     def partition(self) -> Partition:
         """The groups of rows."""
@@ -260,8 +292,8 @@ def _compiled(
     turn: int,
     asked: Asked | None,
     progress: Progress | None,
-) -> Codes:
-    """The group of every point, from the kernel, which moves them."""
+) -> tuple[Codes, Codes]:
+    """The group of every point, from the kernel, which moves them; and the groups' turns."""
     n_points, n_rows = len(points.weights), int(points.weights.sum())
     arrays = PointArrays(
         points.codes, points.weights, member, points.starts, points.values, points.counts
@@ -270,6 +302,8 @@ def _compiled(
     workspace = new_workspace(n_points, axes.sizes, n_values)
     workspace.stack[0] = 0, n_points, n_rows, turn
     workspace.totals[0] = np.bincount(points.values, points.counts, n_values)
+    if cut_rules.round_robin:
+        workspace = workspace._replace(turns=np.zeros(n_points, np.int32))
     groups = np.empty(n_points, np.int32)
 
     def run(control: Counts) -> None:
@@ -284,7 +318,7 @@ def _compiled(
         run(np.zeros(2, np.int64))
     else:
         watch(run, n_rows, progress)
-    return groups
+    return groups, workspace.turns[: int(groups.max()) + 1]
 
 
 def _sensitive(bound: Bound, rules: CompiledRules) -> Sensitive:

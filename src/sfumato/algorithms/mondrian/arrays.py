@@ -54,7 +54,8 @@ class Workspace(NamedTuple):
     By code: ``amounts``, ``ranks``, ``stamps``. By rank: ``present`` (codes), ``starts``,
     ``places``. By attribute: ``order``, ``widths``, ``bounds``. By point: ``by_rank``. By sensitive
     value: ``left`` and ``right`` (the halves under trial), ``scratch``. By place on the stack:
-    ``stack`` (low, high, load, turn) and ``totals`` (histograms).
+    ``stack`` (low, high, load, turn) and ``totals`` (histograms). By group, if wanted: ``turns``,
+    the axis that would have been next.
     """
 
     amounts: Counts
@@ -72,6 +73,7 @@ class Workspace(NamedTuple):
     scratch: Counts
     stack: Counts
     totals: Counts
+    turns: Codes
 
 
 def new_workspace(n_points: int, sizes: Counts, n_values: int) -> Workspace:
@@ -93,6 +95,7 @@ def new_workspace(n_points: int, sizes: Counts, n_values: int) -> Workspace:
         scratch=np.zeros(n_values + 1, np.int64),
         stack=np.zeros((STACK, 4), np.int64),
         totals=np.zeros((STACK, n_values), np.int64),
+        turns=np.zeros(0, np.int32),
     )
 
 

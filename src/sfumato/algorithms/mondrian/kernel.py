@@ -65,6 +65,8 @@ def cut_all(
                     break
         if middle < 0:
             settle(arrays.member, low, high, group, groups)
+            if workspace.turns.size > 0:
+                workspace.turns[group] = turn
             group += 1
             control[0] += load
         else:
@@ -158,16 +160,16 @@ def cut_axis(
 ) -> tuple[Whole, Whole]:
     """Cut a segment along one axis: where its right half starts and the left half's load.
 
-    Even halves first if rows may be divided; then the median, "<= median" before "< median"; then,
-    when asked, the most even of all cuts. A start of -1: no cut leaves both halves safe.
+    Even halves first if rows may be divided; then the median, the more even of "<= median" and
+    "< median" before the other; then, when asked, the most even of all cuts. A start of -1: no cut
+    leaves both halves safe.
     """
     n_present = rank_values(arrays, is_set, j, low, high, workspace)
     median, below = find_median(load, workspace)
     upto = below + workspace.amounts[workspace.present[median]]
     cut: Whole
     left: Whole
-    # of a set, the more even cut is tried first; along an order, the paper's
-    short_first = is_set and load - 2 * below < 2 * upto - load
+    short_first = load - 2 * below < 2 * upto - load  # that cut is the more even one
     for trial in range(4):
         quota: Whole = np.int64(0)
         if trial == 0:

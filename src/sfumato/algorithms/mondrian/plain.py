@@ -26,25 +26,26 @@ def cut_all_plain(
     choose: str,
     cuts: str,
     asked: Asked | None,
-) -> Codes:
-    """The group of every point."""
+    turn: int,
+) -> tuple[Codes, Codes]:
+    """The group of every point, and the axis whose turn is next in every group."""
     judge = PointJudge(points, bound)
     groups = np.empty(len(points.weights), np.int32)
-    n_groups = 0
-    stack = [(np.arange(len(points.weights), dtype=np.int32), 0)]
+    turns: list[int] = []
+    stack = [(np.arange(len(points.weights), dtype=np.int32), turn)]
     while stack:
         region, turn = stack.pop()
         dimensions = _dimensions(points, axes, region, turn, relaxed, choose)
         cut = None if asked is None else _serving_cut(points, axes, region, asked, judge)
         cut = cut or _usual_cut(points, axes, region, dimensions, judge, relaxed, cuts)
         if cut is None:
-            groups[region] = n_groups
-            n_groups += 1
+            groups[region] = len(turns)
+            turns.append(turn)
         else:
             axis, left, right = cut
             next_turn = (axis + 1) % len(axes.sizes)
             stack += [(right, next_turn), (left, next_turn)]
-    return groups
+    return groups, np.array(turns, np.int32)
 
 
 def _dimensions(
@@ -115,7 +116,7 @@ def _candidates(
         left[ties] = True
         yield left
     medians = [median, median - 1]
-    if axes.is_set[axis] and load - 2 * (upto[median] - amounts[median]) < 2 * upto[median] - load:
+    if load - 2 * (upto[median] - amounts[median]) < 2 * upto[median] - load:
         medians.reverse()
     for cut in medians:
         yield inverse <= cut

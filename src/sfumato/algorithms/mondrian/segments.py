@@ -37,15 +37,18 @@ def cut_side_by_side(
 
     def cut(segment: tuple[Counts, Counts]) -> None:
         place, totals = segment
-        own = new_workspace(len(groups), axes.sizes, len(totals))
+        own = new_workspace(len(groups), axes.sizes, len(totals))._replace(turns=workspace.turns)
         own.stack[0], own.totals[0] = place, totals
         cut_all(arrays, axes, cut_rules, own, groups, control)
 
     in_threads(cut, pending)
     if control[1]:
         return  # stopped on the way: not every point has a number
-    numbers = np.cumsum(np.bincount(groups) > 0, dtype=np.int32) - np.int32(1)
+    used = np.bincount(groups) > 0
+    numbers = np.cumsum(used, dtype=np.int32) - np.int32(1)
     groups[:] = numbers[groups]
+    if len(workspace.turns):
+        workspace.turns[: numbers[-1] + 1] = workspace.turns[: len(used)][used]
 
 
 def _segments(

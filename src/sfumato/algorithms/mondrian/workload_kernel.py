@@ -106,6 +106,8 @@ def cut_all_serving(
             middle, left_load, axis = usual_cut(arrays, axes, cut_rules, depth, workspace)
         if middle < 0:
             settle(arrays.member, low, high, n_groups, groups)
+            if workspace.turns.size > 0:
+                workspace.turns[n_groups] = workspace.stack[depth, 3]
             n_groups += 1
             control[0] += load
         else:

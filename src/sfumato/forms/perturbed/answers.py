@@ -13,6 +13,12 @@ as the row truly satisfies the conditions or not; so the sum of W (W - 1), no te
 negative, estimates the variance, again without bias. The likely interval is the normal one around
 the estimate. It is approximate: fair for dozens of rows, not for a handful.
 
+Agrawal, Srikant and Thomas have another one, for any number of rows: from n >= 4 log(2/delta) /
+(p eps)^2 rows on, a share is off by more than eps with a chance of delta at most. So the count is
+within N eps = 2 sqrt(N log(2/delta)) / p of the estimate, with probability 1 - delta at least. 1/p
+is how far the two weights of a row lie apart; with several perturbed attributes that is the spread
+of their products. "Dynamic anonymization" compares itself with these intervals.
+
 Rows that show the same perturbed values have the same weight. They are a group, and the weight
 takes the place of the share in its scope. Hard bounds know nothing of chance: any row may have any
 value of the domain.
@@ -22,8 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
+from itertools import product
+from math import log, prod, sqrt
 from statistics import NormalDist
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +55,7 @@ from sfumato.forms.perturbed.release import PerturbedTable, Retention
 from sfumato.queries.columns import Catalog
 
 LEVEL = 0.8  # of likely intervals, as in the paper's experiments
+Chance: TypeAlias = Literal["normal", "tail"]  # approximated, or bounded for any number of rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +77,12 @@ class Noisy:
         """What a row of each group weighs in a count of the wanted values."""
         weights: Floats = (wanted[self.shown] - self.kept.noise * wanted.sum()) / self.kept.p
         return weights
+
+    def ends(self, wanted: Flags) -> list[float]:
+        """What a row can weigh: without a wanted value and with one, so far as it can show them."""
+        noise = self.kept.noise * float(wanted.sum())
+        shows = [showing for showing in (False, True) if (wanted == showing).any()]
+        return [(showing - noise) / self.kept.p for showing in shows]
 
     def corrected(self, shown: Floats) -> Floats:
         """Per value, the rows to expect, if the rows of each group add up to these."""
@@ -109,13 +124,16 @@ class Perturbed:
         scope = self._scope(where)
         return Found(self.rows.tally(where, scope), scope)
 
-    def likely(self, where: Where, level: float = LEVEL) -> Likely:
+    def likely(self, where: Where, level: float = LEVEL, chance: Chance = "normal") -> Likely:
         """Where the count lies, so far as chance can be trusted."""
         found = self.find(where)
         weights, rows = found.scope.share, found.rows
         estimate = float((weights * rows).sum())
-        variance = float((weights * (weights - 1) * rows).sum())
-        half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(max(0.0, variance))
+        if chance == "normal":
+            variance = float((weights * (weights - 1) * rows).sum())
+            half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(max(0.0, variance))
+        else:
+            half = 2 * self._spread(where) * sqrt(float(rows.sum()) * log(2 / (1 - level)))
         most = float(found.scope.most(rows).sum())
         lo, hi = (min(max(0.0, end), most) for end in (estimate - half, estimate + half))
         return Likely(level, lo, hi)
@@ -138,6 +156,13 @@ class Perturbed:
             estimate, _, most = self.find(where).counted()
             scope = Scope(np.full(len(self.sizes), estimate / max(1, most)), scope.lack, scope.cap)
         return self.rows.choices(where, name, scope)
+
+    def _spread(self, where: Where) -> float:
+        """How far the weights of two rows can lie apart: 1/p under one condition."""
+        asked = [noisy for name, noisy in self.noisy.items() if name in where]
+        ends = [noisy.ends(noisy.wanted(where)) for noisy in asked]
+        weights = [prod(chosen) for chosen in product(*ends)]
+        return max(weights) - min(weights)
 
     def _by_noisy(self, where: Where, name: str) -> KeyCounts:
         estimate, wanted, most = self._by_value(where, name)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 from sfumato.errors import QueryRefused
+from sfumato.server import costs
 from sfumato.server.access import Grant, chosen
 from sfumato.server.answering import (
     MEDIA,
@@ -70,11 +71,13 @@ async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Re
     body = read_body(call, await call.body(service.limits))
     grant = chosen(grants, call.route, _named(parameters, body))
     asked = asked_of(body)
-    service.meter.take(grant.who, 1)
+    service.meter.take(grant.who, costs.of_reading(asked))
     state = grant.served.state
     try:
         async with asyncio.timeout(service.limits.seconds):
-            told = await service.run(lambda: explain(state, asked, service.limits.groups))
+            told = await service.run_for(
+                grant.who, lambda: explain(state, asked, service.limits.groups)
+            )
     except QueryRefused as refusal:
         raise refused(refusal) from None
     except TimeoutError:
@@ -83,13 +86,14 @@ async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Re
 
 
 async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form: Form) -> Reply:
-    service.meter.take(grant.who, 1)
+    service.meter.take(grant.who, costs.of_reading(asked))
     state = grant.served.state
     outcome = Outcome(asked, answered=remembered(state, asked))
     if outcome.answered is None:
-        await _answer_all(service, state, [outcome])
+        await _answer_all(service, grant.who, state, [outcome])
     else:
         outcome.cached = True
+    _charge(service, grant.who, state, [outcome])
     table = b""
     if form != "json" and (answered := outcome.answered) is not None:
         # made before the ledger says that it was sent
@@ -116,12 +120,14 @@ async def _batch(
     if _form(call, parameters) != "json":
         raise invalid("many answers come as JSON only", "ask one by one for CSV or Arrow")
     outcomes = [Outcome(asked) for asked in _many(service, body)]
-    service.meter.take(grant.who, len(outcomes))
+    service.meter.take(grant.who, sum(costs.of_reading(one.asked) for one in outcomes))
     state = grant.served.state
     for outcome in outcomes:
         outcome.answered = remembered(state, outcome.asked)
         outcome.cached = outcome.answered is not None
-    await _answer_all(service, state, [one for one in outcomes if one.answered is None])
+    unknown = [one for one in outcomes if one.answered is None]
+    await _answer_all(service, grant.who, state, unknown)
+    _charge(service, grant.who, state, outcomes)
     await _log(service, call, grant, state, outcomes)
     results = b",".join(_result(one, call.request_id) for one in outcomes)
     return Reply(
@@ -136,7 +142,16 @@ def _result(outcome: Outcome, request_id: str) -> bytes:
     return b"{%s}" % outcome.answered.content
 
 
-async def _answer_all(service: Service, state: State, outcomes: Sequence[Outcome]) -> None:
+def _charge(service: Service, who: str, state: State, outcomes: Sequence[Outcome]) -> None:
+    """Pay for what was found out by reading; remembered answers cost the same as others."""
+    questions = [one.answered.question if one.answered else one.question for one in outcomes]
+    known = [one for one in questions if one is not None]
+    service.meter.charge(who, sum(costs.of_answering(one, state.rows) for one in known))
+
+
+async def _answer_all(
+    service: Service, who: str, state: State, outcomes: Sequence[Outcome]
+) -> None:
     """Ask the responder, and fill in what it says; what takes too long becomes an error."""
     if not outcomes:
         return
@@ -149,7 +164,7 @@ async def _answer_all(service: Service, state: State, outcomes: Sequence[Outcome
 
     try:
         async with asyncio.timeout(service.limits.seconds):
-            await service.run(work)
+            await service.run_for(who, work)
     except TimeoutError:
         pass
     # a thread that was given up may still add to the list

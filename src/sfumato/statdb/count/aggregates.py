@@ -54,7 +54,7 @@ def not_answered(name: str, function: str) -> QueryRefused:
     """The refusal of an aggregate of a quasi-identifier; see above."""
     return QueryRefused(
         f"{function.upper()} is answered of the sensitive attribute only, and {name!r} is a "
-        "quasi-identifier; COUNT is answered by its values",
+        f"quasi-identifier; ask SELECT {name}, COUNT(*) FROM t GROUP BY {name} instead",
         clause=function.upper(),
     )
 

@@ -52,6 +52,12 @@ class Making:
         if first == "neighbours":
             _require_no_cohort(cohort)
             require_size(size)
+            if size is not None and size < m:
+                raise ParameterError(
+                    f"size = {size:,} is less than m = {m:,}: a group in which no value has more "
+                    "than 1/m of the rows has at least m",
+                    parameter="size",
+                )
             return cls(first, m, -(-(size or TIMES * m) // m) * m, None)
         if size is not None:
             raise ParameterError(

@@ -22,8 +22,9 @@ no two ways apart, all ways are still equally likely afterwards, and somebody ha
 chance (its count) / N, which is at most 1/m: in a first version and in a batch of newcomers because
 the groups are l-diverse for l = m (frontier/__init__.py has the proof), in a group of somebody
 alone because the m values of his list differ. QED. Why those lists are equally likely is argued in
-updates/counterfeits.py; that a batch comes in whole, or waits whole, in updates/__init__.py. What
-the cuts themselves tell somebody who knows the algorithm is measured in docs/neighbours.md.
+updates/counterfeits.py; that a batch comes in whole, or waits whole, in updates/__init__.py. The
+theorem begins with the groups: what cuts that were not made tell somebody who knows the algorithm
+is no part of it, see docs/neighbours.md for an example in which it is one person's value.
 
 **Places.** Group g has the places ``base[g]`` to ``base[g + 1]``, bits of bitmaps, its rows in
 random order; so N is a difference, and a counterfeit a place without a row. Of the sensitive

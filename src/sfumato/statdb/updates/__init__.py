@@ -54,7 +54,7 @@ from sfumato.statdb.store.files import Patch
 from sfumato.statdb.updates.counterfeits import drawn_lists
 from sfumato.statdb.updates.domains import codes_in, grown_domains, recoded
 from sfumato.statdb.updates.edits import Edits, UpdateRows, edited, laid_out_anew, unmark
-from sfumato.statdb.updates.equal_rows import moves
+from sfumato.statdb.updates.equal_rows import Twins, moves
 from sfumato.statdb.updates.neighbours import Settled, resettled, settled_alone, settled_together
 from sfumato.statdb.updates.newcomers import Newcomers, lacking, placed_alone, placed_together
 from sfumato.statdb.updates.replay import (
@@ -152,12 +152,13 @@ def updated(
     *,
     accept_exposure: bool = False,
     accept_returns: bool = False,
+    twins: Twins | None = None,
 ) -> Change:
     """The responder of the changed table, and who waits."""
     new, old = (alike(responder.schema, responder.attributes, rows) for rows in (inserted, deleted))
     grown_domains(responder, new)  # what could never come in is refused now
     held = coded(responder.schema, responder.attributes, waiting)
-    gone, withdrawn, came = moves(responder, held, new, old, randomness)
+    gone, withdrawn, came = moves(responder, held, new, old, twins, randomness)
     returned = _returned(responder, gone, new.take(came), accept=accept_returns)
     left = _without(held.n_rows, withdrawn)
     batch = _batch(responder, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
@@ -201,10 +202,12 @@ def _returned(responder: Responder, gone: Counts, came: Microdata, *, accept: bo
     """How many return in this very change, if the owner has it so."""
     if not len(gone) or not came.n_rows:
         return 0
-    quasi = responder.schema.quasi
-    leaving = {name: responder.stored.codes[name][gone] for name in quasi}
-    coming = {name: codes_in(responder.attributes[name], came, name) for name in quasi}
-    found = returning(responder, leaving, coming)
+    names, value = responder.schema.quasi, responder.sensitive
+    leaving = {name: responder.stored.codes[name][gone] for name in names}
+    coming = {name: codes_in(responder.attributes[name], came, name) for name in names}
+    # rows that are equal in all columns are two people: the owner has said so (twins)
+    values = responder.stored.values_at(gone), codes_in(responder.attributes[value], came, value)
+    found = returning(responder, leaving, coming, *values)
     if found and not accept:
         raise DataError(
             f"{found:,} rows to insert have the quasi-identifiers of rows to delete, and of nobody "

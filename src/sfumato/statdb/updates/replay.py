@@ -74,17 +74,32 @@ def is_exposing(share: float, n: int, m: int) -> bool:
     return n > 0 and share > chance + _DEVIATIONS * float(np.sqrt(chance * (1 - chance) / n))
 
 
-def returning(responder: Responder, gone: Mapping[str, Ints], came: Mapping[str, Ints]) -> int:
-    """How many of those who come have the quasi-identifiers of one who goes, and of nobody else."""
-    left, entered = _lines(gone), _lines(came)
-    both = [one for one, n in left.items() if n == 1 and entered.get(one) == 1]
+def returning(
+    responder: Responder,
+    gone: Mapping[str, Ints],
+    came: Mapping[str, Ints],
+    old_values: Ints,
+    new_values: Ints,
+) -> int:
+    """How many of those who come have the quasi-identifiers of one who goes, and of nobody else.
+
+    Whoever has the same value, too, is another person.
+    """
+    left, entered = _lines(gone, old_values), _lines(came, new_values)
+    both = [
+        one
+        for one, values in left.items()
+        if len(values) == 1 == len(entered.get(one, ())) and values != entered[one]
+    ]
     return sum(_rows(responder, list(gone), one) == 1 for one in both)
 
 
-def _lines(codes: Mapping[str, Ints]) -> dict[tuple[int, ...], int]:
-    found: dict[tuple[int, ...], int] = {}
-    for line in zip(*(column.tolist() for column in codes.values()), strict=True):
-        found[line] = found.get(line, 0) + 1
+def _lines(codes: Mapping[str, Ints], values: Ints) -> dict[tuple[int, ...], list[int]]:
+    """The values of everybody with certain quasi-identifiers."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    columns = (column.tolist() for column in codes.values())
+    for *line, value in zip(*columns, values.tolist(), strict=True):
+        found.setdefault(tuple(line), []).append(value)
     return found
 
 

@@ -22,7 +22,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.forms.columns import side_for
 from sfumato.models.requirements import requirements
-from tests.support.joins import joined_tables
+from tests.support.joins import joined_tables, microdata_with_ids
+from tests.support.turns import cut_in_turns
 
 Method: TypeAlias = type[sf.Direct] | type[sf.Refinement]
 METHODS: list[Method] = [sf.Direct, sf.Refinement]
@@ -170,6 +171,32 @@ def test_refinement_stays_inside_the_first_round(
         assert side.covers(codes, home).all()
     inside = found.partition.groups[: joined.n_inside]
     assert np.array_equal(found.sensitive[inside], found.first.groups)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_refinement_takes_turns_on_from_the_first_round(seed: int) -> None:
+    """Against plain recursion: the cuts inside a box go on with the axis that is next in it."""
+    random = np.random.default_rng(seed)
+    rows = {name: random.integers(0, 30, 200) for name in "xyz"}
+    everyone = {"id": np.arange(200), **rows}
+    own = {name: column[:24] for name, column in everyone.items()}
+    joined = sf.join(microdata_with_ids(own, quasi=["x", "y", "z"]), pa.table(everyone))
+    k = 5
+    algorithm = sf.Mondrian(choose="round-robin")
+    found = found_by(sf.Refinement, algorithm, joined, k, trim=False).partition
+    codes = joined.everyone.quasi_codes()
+    people = [tuple(row) for row in codes.tolist()]
+    expected, restarted = set(), set()
+    for first, turn in cut_in_turns(people, range(24), 0, k):
+        box = np.array([people[row] for row in first])
+        low, high = box.min(axis=0), box.max(axis=0)
+        within = ((codes >= low) & (codes <= high)).all(axis=1)
+        inside = [row for row in np.flatnonzero(within).tolist() if row in first or row >= 24]
+        expected |= {group for group, _ in cut_in_turns(people, inside, turn, k)}
+        restarted |= {group for group, _ in cut_in_turns(people, inside, 0, k)}
+    kept = {frozenset(np.flatnonzero(found.groups == g).tolist()) for g in range(found.n_groups)}
+    assert kept == {group for group in expected if min(group) < 24}
+    assert kept != {group for group in restarted if min(group) < 24}
 
 
 @pytest.mark.slow

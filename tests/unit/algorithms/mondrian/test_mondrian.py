@@ -124,6 +124,17 @@ def test_ties_at_the_median_are_cut_below_it(model: Any) -> None:
     assert values_of(table, divided(table, model)) == [[1] * 3, [2] * 4]
 
 
+@pytest.mark.parametrize("model", [KAnonymity(2), KAnonymity(2) & TCloseness(0.99)])
+def test_the_more_even_of_two_median_cuts_comes_first(model: Any) -> None:
+    """Of ten rows, 4 are below the median and 7 not above it; 3 and 6 are as even."""
+    table = line([1] * 4 + [2] * 3 + [3] * 3, "a" * 10)
+    assert values_of(table, divided(table, model)) == [[1] * 4, [2] * 3, [3] * 3]
+    assert values_of(table, divided(table, KAnonymity(4))) == [[1] * 4, [2] * 3 + [3] * 3]
+    even = line([1] * 3 + [2] * 3 + [3] * 3, "a" * 9)
+    assert values_of(even, divided(even, KAnonymity(3))) == [[1] * 3, [2] * 3, [3] * 3]
+    assert values_of(even, divided(even, KAnonymity(3), cuts="median"))[0] == [1] * 3
+
+
 def test_other_cuts_help_where_the_median_fails() -> None:
     """Both median cuts leave two a against one b; after the fourth row both sides are even."""
     table = line([1, 2, 3, 4, 5, 6], "aabbab")

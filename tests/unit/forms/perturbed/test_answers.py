@@ -5,8 +5,10 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.asking.ask import bound_all
 from sfumato.core.answer import Likely
 from sfumato.errors import DataError
+from sfumato.forms.perturbed.answers import Perturbed
 from sfumato.forms.perturbed.release import PerturbedTable
 from sfumato.verbs import perturb
 from tests.support.tables import microdata
@@ -49,6 +51,30 @@ def test_the_likely_interval_is_the_normal_one() -> None:
     assert found.likely.level == 0.8
     assert found.likely.lo == pytest.approx(found.estimate - half)
     assert found.likely.hi == pytest.approx(found.estimate + half)
+
+
+@pytest.mark.parametrize(
+    ("where", "spread"),
+    [
+        ("s IN (1, 2)", 1 / P),
+        ("age < 20 AND s = 1", 1 / P),
+        # weights of s: (1 - a)/p and -a/p; times those of d
+        ("s = 1 AND d = 'a'", (0.88 / P) * (0.8 / P) - (0.88 / P) * (-0.2 / P)),
+        ("age < 20", 0.0),
+    ],
+)
+def test_the_interval_of_agrawal_srikant_and_thomas(where: str, spread: float) -> None:
+    """From n = 4 log(2/delta) / (p eps)^2 rows on, a share is within eps of the estimate."""
+    asked = Perturbed.of_release(RELEASE)
+    (bound,) = bound_all(asked, [f"SELECT COUNT(*) FROM t WHERE {where}"])
+    found = asked.find(bound.where)
+    rows, delta = int(found.rows.sum()), 0.2
+    eps = np.sqrt(4 * np.log(2 / delta) / rows) * spread
+    estimate = float((found.scope.share * found.rows).sum())
+    likely = asked.likely(bound.where, chance="tail")
+    assert likely.level == 0.8
+    assert likely.lo == pytest.approx(max(0, estimate - rows * eps))
+    assert likely.hi == pytest.approx(min(rows, estimate + rows * eps))
 
 
 def test_several_attributes_are_corrected_one_after_the_other() -> None:

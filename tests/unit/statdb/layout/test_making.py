@@ -102,7 +102,7 @@ def test_small_tables_and_constant_columns(n: int) -> None:
     """A table too small for two groups is one; nothing needs quasi-identifiers that differ."""
     columns = {"age": [1] * n, "city": ["Ulm"] * n, "disease": [f"d{i % 4}" for i in range(n)]}
     table = sf.Microdata.from_arrow(pa.table(columns), SCHEMA)
-    responder = Responder.create(table, m=2, size=50)
+    responder = Responder.create(table, m=2, size=n)
     assert responder.stored.kinds == ("groups", 1)
     found = responder.count("age = 1 AND disease = 'd1'")
     assert found.exact
@@ -116,3 +116,11 @@ def test_sizes_are_shown_and_nothing_else() -> None:
         f"Responder(300 rows, m=4, size=20, framework='anatomy', {n} groups)"
     )
     assert repr(responder.stored) == f"Neighbourhoods({n} groups, 3 attributes)"
+
+
+@pytest.mark.parametrize(
+    ("size", "why"), [(3, "less than m = 4"), (301, "more than the table's 300")]
+)
+def test_sizes_that_cannot_be_had_are_refused(size: int, why: str) -> None:
+    with pytest.raises(ParameterError, match=why):
+        Responder.create(people(), m=4, size=size)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
-from sfumato.errors import DataError, SchemaError
+from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.statdb.layout.slots import count_places, slots_of
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates import Change, Update, updated
@@ -63,6 +63,7 @@ def change(
     seed: int = 1,
     accept: bool = False,
     returns: bool = False,
+    twins: Any = None,
 ) -> Change:
     return updated(
         responder,
@@ -72,14 +73,19 @@ def change(
         Randomness(seed),
         accept_exposure=accept,
         accept_returns=returns,
+        twins=twins,
     )
 
 
 def changed(
-    responder: Responder, inserted: pa.Table | None, deleted: pa.Table | None, seed: int = 1
+    responder: Responder,
+    inserted: pa.Table | None,
+    deleted: pa.Table | None,
+    seed: int = 1,
+    twins: Any = None,
 ) -> tuple[Responder, Update]:
     """A change for which nobody has to wait."""
-    done = change(responder, inserted, deleted, seed=seed, accept=True)
+    done = change(responder, inserted, deleted, seed=seed, accept=True, twins=twins)
     return done.responder, done.update
 
 
@@ -212,12 +218,12 @@ def test_a_deleted_row_that_waits_leaves_before_anybody_saw_it() -> None:
     responder = Responder.create(microdata(truth), m=3, cohort=8, seed=1)
     twin = truth.slice(0, 1)
     held = change(responder, pa.concat_tables([twin, rows(np.random.default_rng(3), 1, 100, "b")]))
-    done = change(responder, None, twin, held.waiting)
+    done = change(responder, None, twin, held.waiting, twins="newcomer")
     assert done.responder is responder  # of two equal rows, that one which nobody was told of
     assert (done.update.deleted, done.update.withdrawn, done.update.waiting) == (0, 1, 1)
     again = change(responder, None, pa.concat_tables([twin, twin]), held.waiting)
     assert (again.update.deleted, again.update.withdrawn, again.update.rows) == (1, 1, 59)
-    with pytest.raises(DataError, match="1 of 3 rows to delete are not in the database"):
+    with pytest.raises(DataError, match=r"1 of 3 rows .* not in the database: row [123] of"):
         change(responder, None, pa.concat_tables([twin] * 3), held.waiting)
 
 
@@ -388,22 +394,70 @@ def test_a_row_that_leaves_and_returns_at_once_stays() -> None:
     returning = truth.slice(10, 20)
     new = pa.concat_tables([rows(np.random.default_rng(9), 5, 100), returning])
     for seed in range(5):
-        after, update = changed(responder, new, truth.slice(5, 25), seed)
+        after, update = changed(responder, new, truth.slice(5, 25), seed, "newcomer")
         assert (update.deleted, update.inserted, update.rows) == (5, 5, 60)
         found = homes(after)
         assert all(found[one][0] == before[one][0] for one in returning["person"].to_pylist())
-    same, update = changed(responder, returning, returning)
+    same, update = changed(responder, returning, returning, twins="newcomer")
     assert (update.deleted, update.inserted) == (0, 0)
     assert [same.count(query) for query in QUERIES] == [responder.count(query) for query in QUERIES]
+
+
+WAYS: list[dict[str, Any]] = [{}, {"cohort": 1}, {"cohort": 8}, {"cohort": None}]
+
+
+@pytest.mark.parametrize("options", WAYS, ids=str)
+def test_who_takes_a_leavers_house_does_not_show_the_leavers_value(options: dict[str, Any]) -> None:
+    """Somebody leaves; somebody with the same quasi-identifiers waits, or comes with that change.
+
+    Whatever value the newcomer has, and whoever of them goes, everybody sees the same answers. The
+    control guesses wrong who it is, as a rule that picks by itself must: that shows.
+    """
+    truth = by_value("abcdef")
+    responder = Responder.create(microdata(truth), m=2, seed=1, **options)
+    member = truth.slice(0, 1)
+    at_home = f"person = {member['person'][0]} AND x = {member['x'][0]}"
+    questions = [at_home, *(f"{at_home} AND s = '{value}'" for value in "abcdef"), *QUERIES]
+
+    def answers(value: str, goes: str, twins: str, *, waits: bool) -> list[Any]:
+        newcomer = member.set_column(2, "s", pa.array([value], pa.string()))
+        held = change(responder, newcomer if waits else None)
+        deleted = newcomer if goes == "newcomer" else member
+        inserted = None if waits else newcomer
+        done = change(responder, inserted, deleted, held.waiting, twins=twins, returns=True)
+        return [done.responder.count(question) for question in questions]
+
+    for waits in (True, False):
+        seen = [answers(value, "member", "member", waits=waits) for value in "abcdef"]
+        assert all(one == seen[0] for one in seen)
+        fooled = [answers(value, "member", "newcomer", waits=waits) for value in "abcdef"]
+        assert len({str(one) for one in fooled}) == 2
+    seen = [answers(value, "newcomer", "newcomer", waits=True) for value in "abcdef"]
+    assert all(one == [responder.count(question) for question in questions] for one in seen)
+    fooled = [answers(value, "newcomer", "member", waits=True) for value in "abcdef"]
+    assert len({str(one) for one in fooled}) == 2
+
+
+def test_the_owner_is_asked_whom_a_row_is_about() -> None:
+    truth = by_value("abc")
+    responder = Responder.create(microdata(truth), m=3, seed=1)
+    twin = truth.slice(0, 1)
+    held = change(responder, twin)
+    for inserted, waiting in ((twin, None), (None, held.waiting)):
+        with pytest.raises(DataError, match=r"1 rows to delete are equal.*say whom"):
+            change(responder, inserted, twin, waiting)
+    assert change(responder, None, pa.concat_tables([twin, twin]), held.waiting).update.deleted == 1
+    with pytest.raises(ParameterError, match="twins must be 'member' or 'newcomer', not 'both'"):
+        change(responder, twin, twin, twins="both")
 
 
 def test_equal_rows_return_one_by_one() -> None:
     table = pa.table({"person": [1, 1, 1, 2, 2, 2], "x": [0] * 6, "s": list("aabbcc")})
     responder = Responder.create(microdata(table), m=2, cohort=None, seed=1)
     twins = pa.table({"person": [1, 1], "x": [0, 0], "s": ["a", "a"]})
-    _, update = changed(responder, twins.slice(0, 1), twins)
+    _, update = changed(responder, twins.slice(0, 1), twins, twins="newcomer")
     assert (update.deleted, update.inserted, update.rows) == (1, 0, 5)
-    _, update = changed(responder, pa.concat_tables([twins, twins]), twins)
+    _, update = changed(responder, pa.concat_tables([twins, twins]), twins, twins="newcomer")
     assert (update.deleted, update.inserted, update.rows) == (0, 2, 8)
 
 
