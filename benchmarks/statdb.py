@@ -311,7 +311,12 @@ def _panel(folder: Path | None) -> Iterator[Line]:
             came, went = _difference(after, before), _difference(before, after)
             start = time.process_time()
             done = sf.StatDB.open(path).apply(
-                _microdata(came), _microdata(went), twins="member", seed=0, experiment=True
+                _microdata(came),
+                _microdata(went),
+                twins="member",
+                accept_returns=True,
+                seed=0,
+                experiment=True,
             )
             spent = time.process_time() - start
             db, truth = sf.StatDB.open(path), _microdata(after.select([*QUASI, SALARY]))

@@ -110,7 +110,11 @@ def _changed(case: Life, path: Path, change: Change, held: list[Cells]) -> list[
         deleted = _rows(case, [held[place] for place in sorted(gone)])
         with dying(10**9 if change.dies_after is None else change.dies_after, path):
             sf.StatDB.open(path).apply(
-                inserted, deleted, accept_exposure=change.accept_exposure, twins="member"
+                inserted,
+                deleted,
+                accept_exposure=change.accept_exposure,
+                twins="member",
+                accept_returns=True,
             )
     except SfumatoError:
         return held

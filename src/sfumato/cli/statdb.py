@@ -229,6 +229,12 @@ def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     "frequencies in the database what newcomers have guesses right more often than 1/m.",
 )
 @click.option(
+    "--accept-returns",
+    is_flag=True,
+    help="Insert rows with the quasi-identifiers of deleted ones, too: everybody sees two lists of "
+    "such a person.",
+)
+@click.option(
     "--twins",
     type=click.Choice(get_args(Twins)),
     help="Whom a row to delete is about that is equal to one in the database and to one that waits "
@@ -239,6 +245,7 @@ def apply(
     insert: str | None,
     delete: str | None,
     accept_exposure: bool,
+    accept_returns: bool,
     twins: Twins | None,
     **reading: Any,
 ) -> None:
@@ -266,6 +273,7 @@ def apply(
         _rows(database, insert, reading),
         _rows(database, delete, reading),
         accept_exposure=accept_exposure,
+        accept_returns=accept_returns,
         twins=twins,
     )
     page = show.console()

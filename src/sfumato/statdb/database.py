@@ -222,6 +222,7 @@ class StatDB:
         deleted: Microdata | None = None,
         *,
         accept_exposure: bool = False,
+        accept_returns: bool = False,
         twins: Twins | None = None,
         seed: Seed | None = None,
         experiment: bool = False,
@@ -246,7 +247,10 @@ class StatDB:
         A sensitive value that the public domain lacks is refused; domains of quasi-identifiers
         that were not declared grow when a row comes in, so a value that only a newcomer has becomes
         public. Do not delete somebody to insert the same person again: two signatures tell more
-        than one. A short ``seed`` needs ``experiment``, as in ``create``.
+        than one. In one change that is refused, of people whose quasi-identifiers nobody else has,
+        unless you ``accept_returns``. Before anything is written, newcomers are attacked by the
+        frequencies of values (``Update.guessed``). A short ``seed`` needs ``experiment``, as in
+        ``create``.
         """
         randomness = Randomness(seed)
         require_written(randomness.stated_seed, experiment=experiment)
@@ -262,6 +266,7 @@ class StatDB:
                 deleted,
                 randomness,
                 accept_exposure=accept_exposure,
+                accept_returns=accept_returns,
                 twins=twins,
             )
             if change.made is not None:
@@ -319,16 +324,21 @@ def _warn_of_shown_domains(responder: Responder) -> None:
 
 
 def _warn_of_exposure(update: Update, m: int) -> None:
-    """Say what hides those who did not wait."""
-    if update.alone:
-        warnings.warn(
-            f"{update.alone:,} rows came in at once, each hidden among {m - 1} counterfeits and "
-            "nobody else: their values are guessed right with a chance of 1/m by those who know "
-            "the frequencies in the database, and with a higher one by those who know better what "
-            "newcomers have; rows that wait hide among each other",
-            SfumatoWarning,
-            stacklevel=4,
-        )
+    """Say what hides those who did not wait, and whom it does not hide."""
+    if not update.alone:
+        return
+    given_away = (
+        f"; {update.guessed:.0%} of these are guessed right by nothing but the frequencies in the "
+        "database, so they have other values than the rows that were there"
+    )
+    warnings.warn(
+        f"{update.alone:,} rows came in at once, each hidden among {m - 1} counterfeits and "
+        "nobody else: their values are guessed right with a chance of 1/m by those who know "
+        "the frequencies in the database, and with a higher one by those who know better what "
+        f"newcomers have; rows that wait hide among each other{given_away * update.exposing}",
+        SfumatoWarning,
+        stacklevel=4,
+    )
 
 
 def _digest(*tables: Microdata | None) -> bytes:

@@ -32,7 +32,7 @@ def control_of(manifest: Manifest, truth: Microdata, seed: int) -> tuple[Release
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SfumatoWarning)  # said of the release itself
-            return publish(mixed, algorithm, _promised(manifest), form=kind), mixed
+            return publish(mixed, algorithm, promised(manifest), form=kind), mixed
     except SfumatoError:
         return None  # promises of the owner's own, or boxes that need what is not stated
 
@@ -51,7 +51,8 @@ def remade(stated: dict[str, Any]) -> Partitioner | None:
         return None
 
 
-def _promised(manifest: Manifest) -> Model:
+def promised(manifest: Manifest) -> Model:
+    """What release.json promises, as a model."""
     stated = [{k: v for k, v in one.items() if k != "within"} for one in manifest.promise]
     single = [one for i, one in enumerate(stated) if one not in stated[:i]]
     return all_of([model_from_dict(one) for one in single])

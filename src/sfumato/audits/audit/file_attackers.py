@@ -8,17 +8,23 @@ from functools import partial
 
 import numpy as np
 
+from sfumato.audits.attacks.minimality import Minimality
 from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.positions import Numbers, Positions, lines_of, positions_of
 from sfumato.audits.attacks.releases import candidates_of
 from sfumato.audits.attacks.results import Attack, Scene
 from sfumato.audits.audit.attackers import Attacker
-from sfumato.audits.audit.control import control_of
+from sfumato.audits.audit.control import control_of, promised, remade
 from sfumato.audits.breach.view import View
 from sfumato.core.arrays import Counts
 from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Role
+from sfumato.errors import SfumatoError
 from sfumato.forms.registry import Release, form_of
+from sfumato.models.base import parts
+from sfumato.models.requirements import requirements
 
+_MOST = 20_000  # people, to whom the time of an attack is of use
 _Read = Callable[[Release, View, Microdata], Attack | None]
 
 
@@ -46,12 +52,16 @@ def file_attackers(view: View, control: Control) -> Iterator[Attacker]:
         "lines": "takes the value at the place of a person's line in its group",
         "order": "knows the order of the owner's table, and takes it for that of the files",
         "numbers": "knows that order, and takes the numbers of groups to be in it",
+        "minimality": "knows the algorithm, and that boxes could not be cut",
     }
     release, truth = control.published, control.truth
     inside: tuple[str, _Read] = ("lines", _lined)
     if form_of(view.release).boxes:
         inside = ("numbers", _numbered)
-    for name, read in (("order", _ordered), inside):
+    reads = [("order", _ordered), inside]
+    if is_minimal(release) and truth.n_rows <= _MOST:
+        reads.append(("minimality", _minimal))
+    for name, read in reads:
         make = partial(_made, read, release, view, truth)
         yield Attacker(name, who[name], make, on_control=_wrong(control, view, read))
 
@@ -68,6 +78,28 @@ def _lined(release: Release, view: View, people: Microdata) -> Attack | None:
     return lines_of(release, view, people)
 
 
+def is_minimal(release: Release) -> bool:
+    """Whether groups follow from the table, and by themselves could not be smaller."""
+    manifest = release.manifest
+    algorithm = remade(manifest.algorithm)
+    if algorithm is None or not getattr(algorithm, "equal_together", False):
+        return False
+    if not form_of(release).boxes or len(manifest.of_role(Role.SENSITIVE)) != 1:
+        return False
+    try:
+        return all(getattr(one, "group_alone", False) for one in parts(promised(manifest)))
+    except SfumatoError:
+        return False  # a model of the owner's own
+
+
+def _minimal(release: Release, view: View, people: Microdata) -> Attack | None:
+    algorithm = remade(release.manifest.algorithm)
+    assert algorithm is not None
+    needs = requirements(promised(release.manifest), people.schema)
+    shown = candidates_of(release, people, sensitive=view.name)
+    return Minimality.of(algorithm, needs, people, shown)
+
+
 def _made(read: _Read, release: Release, view: View, people: Microdata) -> Attack:
     return read(release, view, people) or Outside()
 
@@ -82,6 +114,6 @@ def _wrong(control: Control, view: View, read: _Read) -> Callable[[], Attack]:
         wrong: Counts = np.random.default_rng(people.n_rows).permutation(people.n_rows)
         if isinstance(attack, Positions | Numbers):
             return replace(attack, order=wrong)
-        return Outside()
+        return attack or Outside()
 
     return on_control

@@ -142,9 +142,10 @@ class Audit:
     @property
     def summary(self) -> str:
         """One honest line."""
-        told = [f"{one.name}: {one.sentence}" for one in self.findings if not one.guesses]
+        others = [one for one in self.findings if not one.guesses]
+        told = [f"{one.name}: {one.sentence}" for one in others if one.verdict != "held"]
         if (worst := self.worst) is None:
-            return "; ".join(told) or (
+            return "; ".join(f"{one.name}: {one.sentence}" for one in others) or (
                 "nothing is proved: no attack was made whose control came out as it must"
             )
         guessing = sum(one.guesses for one in self.findings)

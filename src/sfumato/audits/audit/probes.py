@@ -11,18 +11,22 @@ import numpy as np
 from sfumato.audits.attacks.linkage import picked
 from sfumato.audits.attacks.noise import read_through
 from sfumato.audits.attacks.results import Accuracy, Outcome
+from sfumato.audits.attacks.seeds import ordered_lines, searched
 from sfumato.audits.audit.attackers import NotApplicable, Probe
+from sfumato.audits.audit.control import control_of
 from sfumato.audits.audit.findings import GUESSES
 from sfumato.audits.breach.everybody import translated
 from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons
-from sfumato.audits.breach.view import chosen_column
+from sfumato.audits.breach.view import View, chosen_column
 from sfumato.audits.join_risk import JoinRisk, join_risk
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.forms.registry import Release, form_of
 from sfumato.io.tables import Source
 
+_SEEDS = 2**16
+_SECONDS = 20.0  # for a search
 _PICKS = "finds the line of {}"
 _PRESENT = "tells {} in the table to be in it"
 _ABSENT = "tells {} who are not in the table to be absent"
@@ -39,6 +43,8 @@ def probes(
         yield _linkage(release, truth)
     elif not form.grouped:
         yield _noise(release, truth, sensitive)
+    else:
+        yield _seed_search(release, truth, sensitive)
 
 
 def _linkage(release: Release, truth: Microdata) -> Probe:
@@ -69,6 +75,29 @@ def _least_group(release: Release) -> float | None:
         if isinstance(stated.get(letter), int | float) and stated[letter] >= 1
     ]
     return 1 / max(sizes) if sizes else None
+
+
+def _seed_search(release: Release, truth: Microdata, sensitive: str | None) -> Probe:
+    def tried(published: Release, people: Microdata, seconds: float) -> Accuracy:
+        order = ordered_lines(published, View.of(published, sensitive), people)
+        if order is None:
+            raise NotApplicable("too many people are alike to see the order of lines")
+        found = searched(order, range(_SEEDS), seconds)
+        return Accuracy.of_certain(int(found.seed is not None), 1)
+
+    def made(seed: int, left: float) -> Outcome:
+        seconds = min(_SECONDS, left / 4)
+        attacker, control = tried(release, truth, seconds), None
+        again = control_of(release.manifest, truth, seed)
+        if again is not None:
+            try:
+                control = tried(*again, seconds / 4)
+            except NotApplicable:
+                control = None
+        return Outcome(attacker, control, 0.0, 0.0, 0.0)
+
+    who = f"tries the seeds below {_SEEDS:,} against the order of lines"
+    return Probe("seed search", who, "undoes the shuffles of {} releases", made)
 
 
 def _noise(release: Any, truth: Microdata, sensitive: str | None) -> Probe:

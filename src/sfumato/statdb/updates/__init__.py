@@ -33,7 +33,7 @@ truth; they become longer with every counterfeit, as a group has values that nob
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -55,8 +55,15 @@ from sfumato.statdb.updates.counterfeits import drawn_lists
 from sfumato.statdb.updates.domains import codes_in, grown_domains, recoded
 from sfumato.statdb.updates.edits import Edits, UpdateRows, edited, laid_out_anew, unmark
 from sfumato.statdb.updates.equal_rows import Twins, moves
-from sfumato.statdb.updates.neighbours import resettled, settled_alone, settled_together
+from sfumato.statdb.updates.neighbours import Settled, resettled, settled_alone, settled_together
 from sfumato.statdb.updates.newcomers import Newcomers, lacking, placed_alone, placed_together
+from sfumato.statdb.updates.replay import (
+    Arrivals,
+    guessed,
+    is_exposing,
+    require_hidden,
+    returning,
+)
 from sfumato.statdb.updates.rows import alike, coded, columns_of
 
 
@@ -67,7 +74,9 @@ class Update:
     Rows that everybody sees went (``deleted``) and came (``inserted``); ``alone`` of these came in
     among counterfeits. ``withdrawn`` rows were deleted while they waited, ``waiting`` ones wait
     now, for ``lacking`` more rows at least. The database now has so many ``rows`` and
-    ``counterfeits``.
+    ``counterfeits``. ``guessed`` is the share of those who came in whom the frequencies of values
+    give away, ``exposing`` whether that is more than 1/m and chance, and ``returned`` counts those
+    who came with the quasi-identifiers of somebody who went (replay.py).
     """
 
     deleted: int
@@ -78,6 +87,9 @@ class Update:
     lacking: int = 0
     withdrawn: int = 0
     alone: int = 0
+    guessed: float = field(default=0.0, compare=False)
+    exposing: bool = False
+    returned: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +151,7 @@ def updated(
     randomness: Randomness,
     *,
     accept_exposure: bool = False,
+    accept_returns: bool = False,
     twins: Twins | None = None,
 ) -> Change:
     """The responder of the changed table, and who waits."""
@@ -146,6 +159,7 @@ def updated(
     grown_domains(responder, new)  # what could never come in is refused now
     held = coded(responder.schema, responder.attributes, waiting)
     gone, withdrawn, came = moves(responder, held, new, old, twins, randomness)
+    returned = _returned(responder, gone, new.take(came), accept=accept_returns)
     left = _without(held.n_rows, withdrawn)
     batch = _batch(responder, pa.concat_tables([waiting.take(left), columns_of(new.take(came))]))
     lacks = lacking(batch.values, responder.m, responder.size or 0)
@@ -155,8 +169,12 @@ def updated(
     joining = batch if enters else _batch(responder, waiting.slice(0, 0))
     attributes = {**responder.attributes, **grown_domains(responder, joining.rows)}
     made: Layout | Neighbourhoods | Edits | None = None
+    arrivals = Arrivals.nobody()
     if len(gone) or enters:
-        made = _made(responder, gone, joining, attributes, randomness, alone=accept_exposure)
+        made, arrivals = _made(
+            responder, gone, joining, attributes, randomness, alone=accept_exposure
+        )
+    share = _replayed(responder, arrivals, accept=accept_exposure)
     n_waiting = batch.rows.n_rows - joining.rows.n_rows
     n_rows = responder.n_rows - len(gone) + joining.rows.n_rows
     return Change(
@@ -173,8 +191,52 @@ def updated(
             lacking=lacks if n_waiting else 0,
             withdrawn=len(withdrawn),
             alone=joining.rows.n_rows if accept_exposure else 0,
+            guessed=share,
+            exposing=is_exposing(share, joining.rows.n_rows, responder.m),
+            returned=returned,
         ),
     )
+
+
+def _returned(responder: Responder, gone: Counts, came: Microdata, *, accept: bool) -> int:
+    """How many return in this very change, if the owner has it so."""
+    if not len(gone) or not came.n_rows:
+        return 0
+    names, value = responder.schema.quasi, responder.sensitive
+    leaving = {name: responder.stored.codes[name][gone] for name in names}
+    coming = {name: codes_in(responder.attributes[name], came, name) for name in names}
+    # rows that are equal in all columns are two people: the owner has said so (twins)
+    values = responder.stored.values_at(gone), codes_in(responder.attributes[value], came, value)
+    found = returning(responder, leaving, coming, *values)
+    if found and not accept:
+        raise DataError(
+            f"{found:,} rows to insert have the quasi-identifiers of rows to delete, and of nobody "
+            "else: whoever asks before and after sees two lists of one person, with few values in "
+            "both; leave such rows as they are, or accept_returns (--accept-returns)"
+        )
+    return found
+
+
+def _replayed(responder: Responder, came: Arrivals, *, accept: bool) -> float:
+    """How many newcomers the frequencies give away; no more than 1/m, unless that is accepted."""
+    if not len(came.values):
+        return 0.0
+    require_hidden(came, responder.m)
+    share = guessed(came, _frequencies(responder))
+    if is_exposing(share, len(came.values), responder.m) and not accept:
+        raise DataError(
+            f"{share:.0%} of the newcomers would be guessed right by the frequencies of values, "
+            f"where 1/{responder.m} is promised; the database is as it was"
+        )
+    return share
+
+
+def _frequencies(responder: Responder) -> Counts:
+    """How many places of the database have each value, which everybody can find out."""
+    stored, size = responder.stored, responder.attributes[responder.sensitive].size
+    if isinstance(stored, Neighbourhoods):
+        return np.bincount(stored.values, minlength=size)
+    return count_places(stored.buckets)
 
 
 def _counterfeits(made: Layout | Neighbourhoods | Edits, n_rows: int) -> int:
@@ -198,8 +260,8 @@ def _made(
     randomness: Randomness,
     *,
     alone: bool,
-) -> Layout | Neighbourhoods | Edits:
-    """What is stored of the rows that stay and those that join them."""
+) -> tuple[Layout | Neighbourhoods | Edits, Arrivals]:
+    """What is stored of the rows that stay and those that join them, and how these are hidden."""
     if responder.n_rows - len(gone) + joining.rows.n_rows == 0:
         raise DataError(
             "no row would be left, and a database without rows has nobody to hide among; leave "
@@ -220,14 +282,26 @@ def _made(
             if alone
             else settled_together(responder, attributes, theirs, randomness)
         )
-        return resettled(replace(stored, codes=codes), gone, came_near, sizes)
+        made = resettled(replace(stored, codes=codes), gone, came_near, sizes)
+        return made, _arrivals(came_near, responder.sensitive)
     base = replace(stored, codes=codes)
     newcomers = _newcomers(responder, base, gone, joining.values, randomness, alone=alone)
     came = UpdateRows(newcomers, joining.values, theirs)
+    lists = [np.array(one) for one in newcomers.signatures]
+    arrivals = Arrivals(lists, newcomers.number, joining.values)
     found = edited(base, gone, came, responder.cohort, grown)
     if found is not None:
-        return found
-    return laid_out_anew(base, gone, came, responder.cohort, *_sizes(responder, attributes))
+        return found, arrivals
+    sizes_of = _sizes(responder, attributes)
+    return laid_out_anew(base, gone, came, responder.cohort, *sizes_of), arrivals
+
+
+def _arrivals(came: Settled, sensitive: str) -> Arrivals:
+    """Newcomers in groups of their own."""
+    values = came.codes[sensitive]
+    number = np.repeat(np.arange(len(came.sizes)), came.sizes)
+    groups = np.split(values, np.cumsum(came.sizes)[:-1]) if len(came.sizes) else []
+    return Arrivals(groups, number[came.is_row], values[came.is_row])
 
 
 def _newcomers(
