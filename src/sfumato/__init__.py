@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.algorithms.masking.microaggregate import Microaggregate
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.mondrian.branches import BranchMondrian
+    from sfumato.algorithms.qids import SeveralQIDs
     from sfumato.algorithms.recoding.full_domain import FullDomain
     from sfumato.algorithms.recoding.local import LocalRecoding
     from sfumato.algorithms.recoding.subtree import Sibling, Subtree
@@ -104,6 +105,7 @@ _HOMES = {
     "algorithms.anatomize": ("Anatomize",),
     "algorithms.frontier": ("Frontier",),
     "algorithms.mondrian.branches": ("BranchMondrian",),
+    "algorithms.qids": ("SeveralQIDs",),
     "algorithms.recoding.full_domain": ("FullDomain",),
     "algorithms.join.methods": ("Direct", "Refinement"),
     "algorithms.intervals": ("SingleDimensional",),
@@ -223,6 +225,7 @@ __all__ = [
     "Result",
     "Risk",
     "Schema",
+    "SeveralQIDs",
     "Sibling",
     "SingleDimensional",
     "StatDB",

@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import sfumato.algorithms as package
 from sfumato.algorithms.base import Partitioner
+from sfumato.algorithms.qids import SeveralQIDs
 
 
 def partitioner_classes() -> list[type[Any]]:
@@ -29,6 +30,7 @@ def _is_partitioner(thing: type[Any]) -> bool:
         and callable(getattr(thing, "partition", None))
         and isinstance(getattr(thing, "name", None), str)
         and isinstance(getattr(thing, "form", None), str)  # not so the ways to join two tables
+        and thing is not SeveralQIDs  # which names columns; tests/unit/algorithms/test_qids.py
     )
 
 

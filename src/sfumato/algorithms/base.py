@@ -161,10 +161,15 @@ def describe(algorithm: Partitioner) -> dict[str, Any]:
     if type(algorithm).__module__.partition(".")[0] != __name__.partition(".")[0]:
         return dict(OWN)
     options = {
-        field.name: getattr(algorithm, field.name)
+        field.name: _stated(getattr(algorithm, field.name))
         for field in fields(algorithm)  # type: ignore[arg-type]
         if field.repr
     }
     if workload := getattr(algorithm, "workload", ()):
         options["workload"] = len(workload)
     return {"name": algorithm.name, **options}
+
+
+def _stated(option: Any) -> Any:
+    made = hasattr(option, "partition") and hasattr(option, "form")  # texts can be parted, too
+    return describe(option) if made else option

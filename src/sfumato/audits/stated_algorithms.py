@@ -13,6 +13,7 @@ from sfumato.algorithms.intervals import SingleDimensional
 from sfumato.algorithms.masking.microaggregate import Microaggregate
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.mondrian.branches import BranchMondrian
+from sfumato.algorithms.qids import SeveralQIDs
 from sfumato.algorithms.recoding.full_domain import FullDomain
 from sfumato.algorithms.recoding.local import LocalRecoding
 from sfumato.algorithms.recoding.subtree import Sibling, Subtree
@@ -23,7 +24,7 @@ ALGORITHMS: Mapping[str, type[Any]] = {
     algorithm.name: algorithm
     for algorithm in (
         Mondrian, TopDown, LocalRecoding, BranchMondrian, FullDomain, Subtree, Sibling,
-        SingleDimensional, Anatomize, Frontier, Microaggregate,
+        SingleDimensional, Anatomize, Frontier, Microaggregate, SeveralQIDs,
     )
 }  # fmt: skip
 _MAY_BE_NONE = ("time_limit", "node_limit", "size")
@@ -35,6 +36,8 @@ BESIDE = {
 
 def made(kind: type[Any], options: Mapping[str, Any]) -> Partitioner:
     """The algorithm with these options, each of the type that it has by default."""
+    if kind is SeveralQIDs:
+        return _of_several(options)
     default = kind()
     for name, value in options.items():
         usual = getattr(default, name, None)
@@ -47,6 +50,16 @@ def made(kind: type[Any], options: Mapping[str, Any]) -> Partitioner:
             raise ValueError(f"{name} is nothing")
     made: Partitioner = kind(**options)
     return made
+
+
+def _of_several(options: Mapping[str, Any]) -> SeveralQIDs:
+    """Another algorithm and the QIDs, which are compared with the promises."""
+    inner, qids = dict(options["method"]), options["qids"]
+    name = inner.pop("name", None)
+    listed = list(options) == ["method", "qids"] and isinstance(qids, list | tuple)
+    if not listed or name not in ALGORITHMS:
+        raise ValueError("it is no method with QIDs")
+    return SeveralQIDs(made(ALGORITHMS[name], inner), qids)
 
 
 def _is_long(value: Any) -> bool:

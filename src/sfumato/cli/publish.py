@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,8 @@ from sfumato.cli.methods import (
     require_default,
     seconds,
 )
+from sfumato.cli.models import MODELS, model_of
+from sfumato.cli.qids import with_qids
 from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
@@ -40,16 +41,6 @@ from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.registry import FORMS, published_forms
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
-from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
-from sfumato.models.base import Model
-from sfumato.models.closeness import TCloseness
-from sfumato.models.diversity import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    LDiversity,
-    RecursiveLDiversity,
-)
-from sfumato.models.registry import all_of
 from sfumato.verbs import mask, perturb, publish_file, publish_join
 
 if TYPE_CHECKING:
@@ -58,8 +49,8 @@ if TYPE_CHECKING:
 _FOR_JOINS = ("id_column", "rename", "join", "no_trim")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
-    "workload", "refine", "near", "size", "suppress", "time_limit", "labels", "means", "engine",
-    "scheduler", "master", "memory",
+    "qid", "workload", "refine", "near", "size", "suppress", "time_limit", "labels", "means",
+    "engine", "scheduler", "master", "memory",
 )  # fmt: skip
 _ABOUT_VALUES = ("l", "distinct_l", "entropy_l", "recursive", "t")
 _FRONTIER = (
@@ -106,6 +97,13 @@ _FRONTIER = (
 @click.option("--t", type=float, help="t-closeness: at most T away from the whole table.")
 @click.option("--m", type=float, help="perturb: a guess of the shown value is right at 1/M.")
 @click.option("--p", type=float, help="perturb: keep a value with probability P.")
+@click.option(
+    "--qid",
+    multiple=True,
+    metavar="COLUMNS[:k=K,...]",
+    help="Promise it for each of several sets of columns alone; may be repeated, and after a colon "
+    "stands what is promised there instead: --qid age,sex --qid zipcode,job:k=20.",
+)
 @click.option("--relaxed", is_flag=True, help="Let rows with equal values be divided.")
 @click.option("--round-robin", is_flag=True, help="Cut dimensions in turn, not the widest first.")
 @click.option("--workload", metavar="FILE", help="mondrian: serve the queries in a file first.")
@@ -244,6 +242,7 @@ def publish(
     sfumato publish patients.csv -s schema.toml --k 10 -o out/
     sfumato publish patients.csv -s schema.toml --k 5 --distinct-l 3 --labels -o out/
     sfumato publish patients.csv -s schema.toml --method anatomy --l 5 -o out/
+    sfumato publish patients.csv -s schema.toml --k 5 --qid age,sex --qid zipcode,job:k=20 -o out/
     sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
     sfumato publish patients.csv -s schema.toml --method microaggregate --k 5 -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
@@ -272,7 +271,7 @@ def publish(
         masked.write(output, **writing)
         manifest, tell_more = masked.manifest, partial(tell_found, masked, table)
     elif given["external"] is not None:
-        require_default(("m", "p", "form", "means"), "not with --external")
+        require_default(("m", "p", "form", "means", "qid"), "not with --external")
         require_room(output, force)
         with show.stages(quiet=as_json) as tell:
             tell("reading", 0.0)
@@ -284,14 +283,17 @@ def publish(
         manifest, tell_more = joined.manifest, partial(tell_owner, joined.own, exposed)
     else:
         require_default(("m", "p"), f"the method {method} does not take it; it is for perturb")
-        algorithm = algorithm_of(method, given)
-        if not FORMS[form or algorithm.form].boxes and (labels is not None or means):
+        plain = algorithm_of(method, given)
+        form = form or plain.form
+        algorithm, one = with_qids(plain, given)
+        model = one if one is not None and not _asks(given) else model_of(given)
+        if not FORMS[form].boxes and (labels is not None or means):
             raise click.UsageError("--labels and --means are for boxes; this form has none")
         if method == "frontier" and any(given[name] is not None for name in _ABOUT_VALUES):
             warnings.warn(_FRONTIER, SfumatoWarning, stacklevel=1)
         with show.stages(quiet=as_json) as tell:
             manifest = publish_file(
-                source, schema, algorithm, _model(given), output,
+                source, schema, algorithm, model, output,
                 engine=given["engine"], scheduler=given["scheduler"], master=given["master"],
                 form=form, labels=labels, means=means, seed=seed, memory_limit=given["memory"],
                 progress=tell, **reading, **writing,
@@ -312,6 +314,10 @@ def _warn_of_repeats(source: str, person: str, k: int | None, reading: dict[str,
     said = RowsPerPerson.of(source, person, **reading).warning(k)
     if said is not None:
         warnings.warn(said, SfumatoWarning, stacklevel=1)
+
+
+def _asks(given: dict[str, Any]) -> bool:
+    return any(given[name] is not None for name in MODELS)
 
 
 def _attack(output: str, source: str, schema: Schema, reading: dict[str, Any]) -> Audit:
@@ -335,8 +341,9 @@ def _join(
     external, renamed = given["external"], _renames(given["rename"])
     where = {name: given[name] for name in ("engine", "scheduler", "master")}
     joined = publish_join(
-        table, external, join_of(method, given), _model(given), memory_limit=given["memory"],
-        columns=renamed, labels=labels, seed=seed, progress=tell, **listing, **where,
+        table, external, join_of(method, given), model_of(given, external=True),
+        memory_limit=given["memory"], columns=renamed, labels=labels, seed=seed, progress=tell,
+        **listing, **where,
     )  # fmt: skip
     alone = "stream" if given["engine"] in CLUSTERS else given["engine"]
     within = {"engine": alone, "memory_limit": given["memory"]}
@@ -359,23 +366,3 @@ def _renames(given: tuple[str, ...]) -> dict[str, str]:
         if not ours or not theirs:
             raise click.UsageError("--rename wants OURS=THEIRS, such as zipcode=zip")
     return {ours: theirs for ours, _, theirs in pairs}
-
-
-_MODELS: dict[str, Callable[[Any], Model]] = {
-    "k": KAnonymity,
-    "l": lambda l: LDiversity(int(l) if l.is_integer() else l),
-    "distinct_l": DistinctLDiversity,
-    "entropy_l": EntropyLDiversity,
-    "recursive": lambda both: RecursiveLDiversity(*both),
-    "t": TCloseness,
-}
-
-
-def _model(given: dict[str, Any]) -> Model:
-    """All models that were asked for, together."""
-    asked = [make(given[name]) for name, make in _MODELS.items() if given[name] is not None]
-    if given["external"] is not None and given["k"] is not None:
-        asked[0] = KJoinAnonymity(given["k"])
-    if not asked:
-        raise click.UsageError("say what to promise: --k, --l, --distinct-l, --entropy-l, --t, ...")
-    return all_of(asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,10 @@ class Microdata(Askable):
             self.insensitive.take(pa.array(rows)),
             self.ids and Ids(self.ids.name, self.ids.values.take(pa.array(rows))),
         )
+
+    def of_quasi(self, names: Sequence[str]) -> Microdata:
+        """The table with some of its quasi-identifiers only."""
+        return replace(self, schema=self.schema.of_quasi(names))
 
     def __len__(self) -> int:
         """Number of rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 LEFT_OUT = -1
 
 
+class Part(NamedTuple):
+    """The groups that rows are in by some of the attributes alone."""
+
+    names: tuple[str, ...]
+    partition: Partition
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
     """``groups[i]`` is the group of row i; groups are numbered from 0 and none is empty.
@@ -25,6 +32,8 @@ class Partition:
     A row whose group is LEFT_OUT is suppressed: it is not published. An algorithm that recodes
     values gives the ``boxes`` in which groups are to be shown; without any they are drawn as
     tightly as possible. ``notes`` are facts about how the groups were found, for the owner only.
+    Where attributes were divided apart from each other, ``parts`` are the groups by each of them:
+    a group is what they have in common, and is shown along each attribute as in its part.
 
     >>> import numpy as np
     >>> sf.Partition.of(np.array([0, 0, 1, 1, 1]))
@@ -35,6 +44,7 @@ class Partition:
     sizes: Counts
     boxes: Boxes | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
 
     @classmethod
     def of(
@@ -69,6 +79,13 @@ class Partition:
     def n_left_out(self) -> int:
         """How many rows are left out."""
         return self.n_rows - int(self.sizes.sum())
+
+    @property
+    def first_rows(self) -> Counts:
+        """The first row of every group."""
+        first = np.empty(self.n_groups, np.int64)
+        first[self.groups[::-1]] = np.arange(self.n_rows - 1, -1, -1)  # what is put last stays
+        return first
 
     def loads(self, weights: Counts | None) -> Counts:
         """The sizes of the groups when each row stands for as many as its weight says."""

@@ -92,6 +92,12 @@ class Schema:
         object.__setattr__(made, "identifiers", ())
         return made
 
+    def of_quasi(self, names: Sequence[str]) -> Schema:
+        """The same roles, with some of the quasi-identifiers only, in their order here."""
+        made = copy.copy(self)
+        object.__setattr__(made, "quasi", tuple(name for name in self.quasi if name in names))
+        return made
+
     def _pairs(self) -> Iterator[tuple[str, Role]]:
         for role, names in (
             (Role.QUASI, self.quasi),

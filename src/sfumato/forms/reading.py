@@ -19,6 +19,7 @@ from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.boxes import Boxes, Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import SchemaError
+from sfumato.forms.except_texts import has_exceptions, read_exceptions
 from sfumato.forms.manifest import PublishedColumn, encoded
 from sfumato.forms.text_cells import ReadCells, cell_texts, read_cells
 from sfumato.io.types import from_texts, type_of
@@ -136,7 +137,11 @@ def _texts(column: PublishedColumn, groups: pa.Table) -> Side:
     A side has one text. What reads the same and is written otherwise could mark a group.
     """
     cells = groups.column(column.name).combine_chunks()
-    side = _side_of_texts(column, read_cells(column.name, cells))
+    if column.taxonomy is not None and has_exceptions(cells):
+        tree = Taxonomy.from_nested(column.taxonomy)
+        side: Side = read_exceptions(column.name, tree, cells)
+    else:
+        side = _side_of_texts(column, read_cells(column.name, cells))
     if not cell_texts(side).equals(cells):
         raise SchemaError(
             f"column {column.name!r} has a cell that could be written otherwise", column=column.name

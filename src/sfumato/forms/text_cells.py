@@ -3,6 +3,7 @@
     53711                  one value, or a label of the taxonomy
     [53710, 53715]         from one value to another
     {Female, Male}         these values; a missing one among them is the bare word missing
+    Artist except Dancer   leaves of a taxonomy that no label stands for (except_texts.py)
     *                      suppressed
     [20, 30] or missing    also a missing value; a null where there are missing ones only
 
@@ -23,6 +24,7 @@ import pyarrow.compute as pc
 from sfumato.core.arrays import Codes, Flags
 from sfumato.core.boxes import Cells, Nodes, Ranges, Side, ValueSets
 from sfumato.errors import SchemaError
+from sfumato.forms.except_texts import except_texts, quoted_label
 from sfumato.io.set_texts import set_texts, sets_of
 from sfumato.io.types import to_texts
 
@@ -35,15 +37,16 @@ _RANGE = re.compile(r'\[("(?:[^"]|"")*"|[^,"]*), ("(?:[^"]|"")*"|[^,"]*)\]', re.
 def cell_texts(side: Side) -> pa.Array:
     """One text per group."""
     if isinstance(side, ValueSets):
-        return _set_texts(side)
+        tree = side.attribute.taxonomy
+        return _set_texts(side) if tree is None else except_texts(side, tree)
     if isinstance(side, Cells):
         hidden = side.codes < 0  # not decoded: of a column that shows nothing no value is known
         shown = _quoted(side.attribute.decode(side.codes[~hidden]))
         cells = pa.array(np.where(hidden, SUPPRESSED, ""), pa.string())
         return pc.replace_with_mask(cells, pa.array(~hidden), shown)
     if isinstance(side, Nodes):
-        labels = pa.array(side.taxonomy.labels, pa.string())
-        shown = _quoted(labels.take(pa.array(side.nodes, mask=side.nodes < 0)))
+        labels = pa.array(map(quoted_label, side.taxonomy.labels), pa.string())
+        shown = labels.take(pa.array(side.nodes, mask=side.nodes < 0))
     elif isinstance(side, Ranges):
         shown = _range_texts(side)
     else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from sfumato.algorithms.anatomize import require_discrete
+from sfumato.algorithms.qids import Within
 from sfumato.core.arrays import Counts
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
@@ -35,7 +36,8 @@ def require_form(
     labels: str,
     table: Microdata,
     needs: tuple[Requirement, ...],
-    qids: Sequence[Sequence[str]] = (),
+    qids: Sequence[Within] = (),
+    means: Sequence[str] = (),
 ) -> None:
     """Raise unless such a release can be made, and bears what is asked of it."""
     require_labels(labels)
@@ -44,12 +46,22 @@ def require_form(
         raise ParameterError(f"form must be {known}, not {shape!r}", parameter="form")
     form = FORMS[shape]
     if qids and not form.own_boxes:
-        raise ParameterError("several QIDs are promised by generalized releases", parameter="form")
+        raise ParameterError(
+            f"several QIDs are promised by generalized releases; the {shape} form keeps a promise "
+            "for all quasi-identifiers together, and so for every QID: ask for the strictest one",
+            parameter="form",
+        )
+    if qids and means:
+        raise ParameterError(
+            "with several QIDs there are no means: those of a group would tell the rows of a QID "
+            "apart",
+            parameter="means",
+        )
     if form.count_column is not None:
         require_names(table.schema)
         for attribute in table.sensitive:
             require_discrete(attribute)
-    for need in needs:
+    for need in (*needs, *(need for _, asked in qids for need in asked)):
         if why := unbearable(shape, stated_promise(need)):
             raise ParameterError(
                 f"{why}; leave it out, and promise something of the sensitive values, such as "
@@ -58,7 +70,6 @@ def require_form(
             )
     if not form.boxes:
         _require_all_promised(shape, table, needs)
-    _require_covering(table.schema.quasi, qids)
     require_spelling(table)
 
 
@@ -72,18 +83,6 @@ def _require_all_promised(shape: str, table: Microdata, needs: tuple[Requirement
                 "quasi-identifiers beside its groups exactly; promise something of every "
                 "sensitive column, or take the column out of the schema",
                 parameter="model",
-            )
-
-
-def _require_covering(quasi: Sequence[str], qids: Sequence[Sequence[str]]) -> None:
-    """A quasi-identifier in no QID would be published as it is, hidden by nothing."""
-    covered = {name for qid in qids for name in qid}
-    for name in quasi if qids else ():
-        if name not in covered:
-            raise ParameterError(
-                f"{name!r} is in none of the QIDs, so it would single people out; name it in one, "
-                "or call it insensitive if nobody knows it",
-                parameter="qids",
             )
 
 
@@ -113,18 +112,31 @@ def require_kept(
         )
 
 
-def require_kept_by_each(
-    needs: tuple[Requirement, ...], seen: Shown, qids: Sequence[Sequence[str]]
-) -> None:
-    """The same for rows that are alike on each of several sets of columns, as they are shown."""
-    for qid in qids:
-        shown = [name for one in seen.columns if one.name in qid for name in one.columns]
+def judged_groups(
+    needs: tuple[Requirement, ...],
+    seen: Shown,
+    groups: Mapping[str, Histograms],
+    qids: Sequence[Within],
+) -> Iterator[tuple[tuple[Requirement, ...], Mapping[str, Histograms], Partition]]:
+    """What is required of which groups, their sensitive values counted.
+
+    With QIDs these are the rows that look alike on each of them.
+    """
+    if not qids:
+        yield needs, groups, seen.partition
+    for names, asked in qids:
+        shown = [name for one in seen.columns if one.name in names for name in one.columns]
         numbers, _ = number_lines(seen.lines.select(shown))
         alike = Partition.of(numbers[seen.partition.groups])
-        groups = {
-            need.attribute: need.histograms(seen.table, alike) for need in needs if need.attribute
-        }
-        require_kept(needs, groups, alike)
+        codes = seen.table.codes
+        yield (
+            asked,
+            {
+                one.name: Histograms.of_groups(one, codes[one.name], alike.groups, alike.n_groups)
+                for one in seen.table.sensitive
+            },
+            alike,
+        )
 
 
 def warn_of_exposed(
@@ -150,17 +162,18 @@ def warn_of_exposed(
 
 
 def stated_promises(
-    needs: tuple[Requirement, ...], qids: Sequence[Sequence[str]] = ()
+    needs: tuple[Requirement, ...], qids: Sequence[Within] = ()
 ) -> tuple[dict[str, Any], ...]:
     """Requirements as release.json states them, once for each set of columns if there are any.
 
     What is asked for twice is promised once.
     """
     every = [stated_promise(need) for need in needs]
-    promises = [promise for i, promise in enumerate(every) if promise not in every[:i]]
-    if not qids:
-        return tuple(promises)
-    return tuple({**promise, "within": list(qid)} for qid in qids for promise in promises)
+    if qids:
+        every = [
+            {**stated_promise(need), "within": list(qid)} for qid, asked in qids for need in asked
+        ]
+    return tuple(promise for i, promise in enumerate(every) if promise not in every[:i])
 
 
 def stated_promise(need: Requirement) -> dict[str, Any]:

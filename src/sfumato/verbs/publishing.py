@@ -8,6 +8,7 @@ from typing import Literal, overload
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, silent
+from sfumato.algorithms.qids import within
 from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
@@ -24,9 +25,9 @@ from sfumato.models.base import Model
 from sfumato.models.requirements import requirements
 from sfumato.verbs.checks import (
     Form,
+    judged_groups,
     require_form,
     require_kept,
-    require_kept_by_each,
     stated_promises,
     warn_of_exposed,
 )
@@ -133,10 +134,10 @@ def _release(
 ) -> Release:
     shape: str = form if form is not None else algorithm.form
     shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
-    qids: Sequence[Sequence[str]] = getattr(algorithm, "qids", ())
     needs = requirements(model, table.schema)
-    require_form(shape, shown, table, needs, qids)
+    qids = within(algorithm, needs, table.schema)
     averaged = require_means(table, means)
+    require_form(shape, shown, table, needs, qids, averaged)
     tell = progress or silent
     promise = stated_promises(needs, qids)
     randomness = Randomness(seed)
@@ -161,12 +162,10 @@ def _release(
     assert made.build is not None
     seen = made.show(table, partition, shown, averaged, randomness)
     groups = seen.counted()
-    if qids:
-        require_kept_by_each(needs, seen, qids)
-    else:
-        require_kept(needs, groups, seen.partition)
-    largest = {name: counted.largest for name, counted in groups.items()}
-    warn_of_exposed(needs, largest, seen.partition.sizes)
+    for asked, counted, alike in judged_groups(needs, seen, groups, qids):
+        require_kept(asked, counted, alike)
+        largest = {name: counts.largest for name, counts in counted.items()}
+        warn_of_exposed(asked, largest, alike.sizes)
     stated = replace(stated, rows=seen.partition.n_rows, groups=seen.partition.n_groups)
     release: Release = made.build(seen, groups, stated, randomness)
     return release

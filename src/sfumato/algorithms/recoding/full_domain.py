@@ -26,6 +26,7 @@ from typing import Any, ClassVar, get_args
 
 from sfumato.algorithms.base import TIME_LIMIT, Progress, ignore_progress
 from sfumato.algorithms.deadline import Deadline, require_limit
+from sfumato.algorithms.qids import require_qids
 from sfumato.algorithms.recoding.base import Global, levels_of
 from sfumato.algorithms.recoding.frequency_sets import FrequencySet, compile_first
 from sfumato.algorithms.recoding.judge import Cost, Judge, require_share
@@ -34,7 +35,7 @@ from sfumato.algorithms.recoding.lattice import Lattice
 from sfumato.algorithms.recoding.levels import LevelJudge, size_of
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError
 from sfumato.models.bound import Bound, require_feasible
 from sfumato.models.requirements import Requirement
 
@@ -136,6 +137,7 @@ class FullDomain(Global):
         return Deadline.after(self.time_limit)
 
     def _judge(self, bound: Bound, exact: FrequencySet) -> LevelJudge:
+        require_qids(self.qids, bound.table.schema)
         ladders = [levels_of(attribute) for attribute in bound.table.quasi]
         judge = Judge.of(bound, self.suppress, self.cost)
         return LevelJudge(ladders, exact, judge, [_places(qid, bound.table) for qid in self.qids])
@@ -167,7 +169,4 @@ def _solved(judge: LevelJudge, table: Microdata, hear: Progress, deadline: Deadl
 
 
 def _places(qid: Sequence[str], table: Microdata) -> list[int]:
-    for name in qid:
-        if name not in table.schema.quasi:
-            raise SchemaError(f"a QID names {name!r}, which is no quasi-identifier", column=name)
     return [table.schema.quasi.index(name) for name in qid]

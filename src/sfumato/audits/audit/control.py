@@ -8,9 +8,11 @@ there. One that does better sees something that it must not see, and its figures
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from sfumato.algorithms.base import Partitioner
+from sfumato.algorithms.qids import SeveralQIDs
 from sfumato.audits.attacks.results import shuffled
 from sfumato.audits.stated_algorithms import ALGORITHMS, BESIDE, made
 from sfumato.core.microdata import Microdata
@@ -32,7 +34,8 @@ def control_of(manifest: Manifest, truth: Microdata, seed: int) -> tuple[Release
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SfumatoWarning)  # said of the release itself
-            return publish(mixed, algorithm, promised(manifest), form=kind), mixed
+            algorithm, model = _promising(algorithm, manifest)
+            return publish(mixed, algorithm, model, form=kind), mixed
     except SfumatoError:
         return None  # promises of the owner's own, or boxes that need what is not stated
 
@@ -51,8 +54,19 @@ def remade(stated: dict[str, Any]) -> Partitioner | None:
         return None
 
 
-def promised(manifest: Manifest) -> Model:
+def promised(promise: Iterable[Mapping[str, Any]]) -> Model:
     """What release.json promises, as a model."""
-    stated = [{k: v for k, v in one.items() if k != "within"} for one in manifest.promise]
+    stated = [{k: v for k, v in one.items() if k != "within"} for one in promise]
     single = [one for i, one in enumerate(stated) if one not in stated[:i]]
     return all_of([model_from_dict(one) for one in single])
+
+
+def _promising(algorithm: Partitioner, manifest: Manifest) -> tuple[Partitioner, Model]:
+    """What is promised; each QID under its own promises, if they are not the same for all."""
+    if not isinstance(algorithm, SeveralQIDs):
+        return algorithm, promised(manifest.promise)
+    own = [
+        promised([one for one in manifest.promise if one.get("within") == list(qid)])
+        for qid in algorithm.qids
+    ]
+    return algorithm.under(own), own[0]

@@ -87,7 +87,7 @@ def is_minimal(release: Release) -> bool:
     if not form_of(release).boxes or len(manifest.of_role(Role.SENSITIVE)) != 1:
         return False
     try:
-        return all(getattr(one, "group_alone", False) for one in parts(promised(manifest)))
+        return all(getattr(one, "group_alone", False) for one in parts(promised(manifest.promise)))
     except SfumatoError:
         return False  # a model of the owner's own
 
@@ -95,7 +95,7 @@ def is_minimal(release: Release) -> bool:
 def _minimal(release: Release, view: View, people: Microdata) -> Attack | None:
     algorithm = remade(release.manifest.algorithm)
     assert algorithm is not None
-    needs = requirements(promised(release.manifest), people.schema)
+    needs = requirements(promised(release.manifest.promise), people.schema)
     shown = candidates_of(release, people, sensitive=view.name)
     return Minimality.of(algorithm, needs, people, shown)
 

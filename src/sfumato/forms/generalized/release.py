@@ -105,12 +105,23 @@ def boxes_of(table: Microdata, partition: Partition, labels: Labels) -> Boxes:
     if partition.boxes is not None:
         _require_covering(partition.boxes, table, partition)
         return partition.boxes
+    if partition.parts:
+        return _boxes_of_parts(table, partition, labels)
     return Boxes(
         tuple(
             side_for(attribute, table.codes[attribute.name], partition, labels)
             for attribute in table.quasi
         )
     )
+
+
+def _boxes_of_parts(table: Microdata, partition: Partition, labels: Labels) -> Boxes:
+    """Along each attribute the side of a group's part."""
+    first, sides = partition.first_rows, {}
+    for names, inner in partition.parts:
+        boxes = boxes_of(table.of_quasi(names), inner, labels).taken(inner.groups[first])
+        sides.update({side.attribute.name: side for side in boxes})
+    return Boxes(tuple(sides[name] for name in table.schema.quasi))
 
 
 def _require_covering(boxes: Boxes, table: Microdata, partition: Partition) -> None:
@@ -145,7 +156,7 @@ def published_groups(
         form, columns = columns_of(side, labels, lacks)
         if side.attribute.name in means:
             columns[f"{side.attribute.name}_mean"] = _means(table, partition, side.attribute)
-        tight = form == "range" and partition.boxes is None
+        tight = form == "range" and partition.boxes is None and not partition.parts
         described.append(
             describe_column(side.attribute, Role.QUASI, form, tuple(columns), tight=tight or None)
         )
