@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.masking import MaskingRisk, masking_risk
     from sfumato.audits.risk import Risk, assess
+    from sfumato.audits.usefulness import Usefulness, usefulness
     from sfumato.audits.verify import verify
     from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
@@ -125,6 +126,7 @@ _HOMES = {
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.masking": ("MaskingRisk", "masking_risk"),
     "audits.risk": ("Risk", "assess"),
+    "audits.usefulness": ("Usefulness", "usefulness"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -233,6 +235,7 @@ __all__ = [
     "TCloseness",
     "Taxonomy",
     "TopDown",
+    "Usefulness",
     "accuracy",
     "anatomy_workload",
     "assess",
@@ -283,6 +286,7 @@ __all__ = [
     "row_breach",
     "suggest_taxonomy",
     "uncertain_belief",
+    "usefulness",
     "verify",
     "write_schema",
     "write_workload",

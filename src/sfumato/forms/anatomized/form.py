@@ -52,5 +52,4 @@ ANATOMIZED = Form(
     count_column=COUNT,
     group_column=GROUP,
     slices=SLICES,
-    remedy="ask for a smaller l",
 )
