@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         suggest_taxonomy,
     )
     from sfumato.engines.reading import read
+    from sfumato.exploring import Exploration, explore
     from sfumato.forms.anatomized.release import AnatomizedTables
     from sfumato.forms.generalized.release import GeneralizedTable
     from sfumato.forms.joined.release import JoinRelease
@@ -127,6 +128,7 @@ _HOMES = {
     "audits.masking": ("MaskingRisk", "masking_risk"),
     "audits.risk": ("Risk", "assess"),
     "audits.usefulness": ("Usefulness", "usefulness"),
+    "exploring": ("Exploration", "explore"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -199,6 +201,7 @@ __all__ = [
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Evaluation",
+    "Exploration",
     "Frontier",
     "FullDomain",
     "GeneralizedTable",
@@ -253,6 +256,7 @@ __all__ = [
     "edge_attack",
     "errors",
     "evaluate",
+    "explore",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
