@@ -18,6 +18,7 @@ from benchmarks import (
     audits,
     cluster,
     end_to_end,
+    exploring,
     full_domain,
     growth,
     join,
@@ -76,6 +77,7 @@ _SUITES = {
     "audits": audits.run,
     "replay": replay.run,
     "risk": risk.run,
+    "exploring": exploring.run,
     "server": server.run,
     "growth": growth.run,
 }

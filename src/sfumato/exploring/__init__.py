@@ -131,7 +131,7 @@ class _Run:
         try:
             found = self._measured(setting)
         except SfumatoError as error:
-            found = Point(setting, refused=str(error))
+            found = Point(setting, str(error), getattr(error, "largest", None))
         return replace(found, seconds=time.thread_time() - start)
 
     def _measured(self, setting: Setting) -> Point:
@@ -172,7 +172,9 @@ def _require_some(points: tuple[Point, ...]) -> None:
     """Raise unless something is feasible: with the promise that is not, and the largest that is."""
     if any(one.refused is None for one in points):
         return
-    said = dict.fromkeys(one.refused for one in points if one.refused is not None)
+    first = points[0]
     raise Infeasible(
-        f"nothing in this grid is feasible; {next(iter(said))}", model=points[0].setting.words
+        f"nothing in this grid is feasible; {first.refused}",
+        model=first.setting.words,
+        largest=first.largest,
     )

@@ -69,9 +69,14 @@
   }
 
   function tell(dot) {
-    const point = data.points[Number(dot.dataset.point)];
     const at = dot.getBoundingClientRect();
-    tip.textContent = `${point.name}: ${point.words}`;
+    const here = dots.filter((other) => Math.hypot(dot.cx.baseVal.value - other.cx.baseVal.value,
+      dot.cy.baseVal.value - other.cy.baseVal.value) < 4); // dots may lie on each other
+    tip.replaceChildren(...here.map((one) => {
+      const line = document.createElement("div"), point = data.points[Number(one.dataset.point)];
+      line.textContent = `${point.name}: ${point.words}`;
+      return line;
+    }));
     tip.hidden = false;
     const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
     tip.style.left = `${Math.max(8, Math.min(at.left + 12, room)) + window.scrollX}px`;

@@ -124,6 +124,8 @@ def settings_of(risk: Risk, methods: Sequence[str], given: Mapping[str, Sequence
             "anatomy l and t, perturb m",
             parameter="methods",
         )
+    for one in (one for some in lists for one in some if one.method != PERTURB):
+        _ = one.model  # raises for a promise that means nothing, such as k = 0
     most = max(map(len, lists))
     return tuple(some[turn] for turn in range(most) for some in lists if turn < len(some))
 

@@ -110,8 +110,8 @@ def _table(found: Exploration) -> str:
 
 def _cells(one: Point) -> Iterator[str]:
     assert one.risk is not None
-    yield f'<td><button type="button">{safe(one.setting.method)}</button></td>'
-    yield f"<td>{safe(one.setting.words)}</td>"
+    yield f'<td class="whole"><button type="button">{safe(one.setting.method)}</button></td>'
+    yield f'<td class="whole">{safe(one.setting.words)}</td>'
     for value, words in (
         (one.guess, percent(one.guess)),
         (one.surest, percent(one.surest)),

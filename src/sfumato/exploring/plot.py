@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from sfumato.audits.report import svg
 from sfumato.audits.report.text import percent, safe
-from sfumato.audits.scales import ticks
+from sfumato.audits.scales import round_step
 from sfumato.exploring.results import Exploration, Point
 
 _WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 700.0, 14.0, 350.0
 _COLOURS = 7
 _RADIUS, _LARGER = 6, 9
+_STEPS = 6
 
 
 def drawn(found: Exploration) -> str:
@@ -47,14 +49,17 @@ class _Scales:
     """Where a point lies; what is worse than the marginals lies on the lowest line."""
 
     def __init__(self, points: Sequence[Point]) -> None:
-        self.most = max(max(one.guess for one in points) * 1.08, 0.01)
+        least, most = (end(one.guess for one in points) for end in (min, max))
+        self.step = round_step(max((most - least) / _STEPS, 0.002))
+        self.least = max(math.floor(least / self.step - 0.5), 0) * self.step
+        self.most = math.ceil(most / self.step + 0.5) * self.step
 
     def of(self, one: Point) -> tuple[float, float]:
         """Its place in the drawing."""
         return self.x(one.guess), self.y(one.usefulness)
 
     def x(self, guess: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * guess / self.most
+        return _LEFT + (_RIGHT - _LEFT) * (guess - self.least) / (self.most - self.least)
 
     def y(self, kept: float) -> float:
         return _BOTTOM - (_BOTTOM - _TOP) * max(kept, 0.0)
@@ -64,10 +69,10 @@ class _Scales:
         for mark in (0.0, 0.25, 0.5, 0.75, 1.0):
             yield svg.line(_LEFT, self.y(mark), _RIGHT, self.y(mark), "grid")
             yield svg.text(_LEFT - 6, self.y(mark) + 4, percent(mark), anchor="end")
-        for mark in ticks(self.most, 6):
-            if self.x(mark) <= _RIGHT:
-                yield svg.line(self.x(mark), _TOP, self.x(mark), _BOTTOM, "grid")
-                yield svg.text(self.x(mark), _BOTTOM + 16, percent(mark), anchor="middle")
+        for place in range(round((self.most - self.least) / self.step) + 1):
+            mark = self.least + place * self.step
+            yield svg.line(self.x(mark), _TOP, self.x(mark), _BOTTOM, "grid")
+            yield svg.text(self.x(mark), _BOTTOM + 16, percent(mark), anchor="middle")
         middle = (_LEFT + _RIGHT) / 2
         yield svg.text(middle, _BOTTOM + 38, "the best guess is right, on average", anchor="middle")
         yield svg.text(_LEFT + 6, _TOP + 12, "kept of what goes with what")

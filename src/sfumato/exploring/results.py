@@ -20,13 +20,15 @@ _NEAR = 0.05  # of usefulness: less is no reason to expose people
 class Point:
     """One release: how exposed people are in it, what it is good for, what it lost.
 
-    ``refused`` says why there is none. ``guess`` is the chance of the best guess of a sensitive
-    value on average over all people; where nothing is sensitive, the chance to be found. ``loss``
-    is the NCP, None where quasi-identifiers are exact. ``seconds`` are of processor time.
+    ``refused`` says why there is none, and ``largest`` what would be feasible. ``guess`` is the
+    chance of the best guess of a sensitive value on average over all people; where nothing is
+    sensitive, the chance to be found. ``loss`` is the NCP, None where quasi-identifiers are exact.
+    ``seconds`` are of processor time.
     """
 
     setting: Setting
     refused: str | None = None
+    largest: float | None = None
     risk: Risk | None = None
     useful: Usefulness | None = None
     guess: float = math.nan

@@ -1,0 +1,63 @@
+"""sfumato explore as a user meets it: a recommendation with its command, a page, JSON, errors."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.commands import sfumato
+
+FEW = ("--method", "mondrian", "--method", "anatomy", "--k", "5", "--l", "2,3", "--seed", "1")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(2)
+    ages = draw.integers(20, 60, 400)
+    lines = [f"{age},{(age + draw.integers(0, 9)) // 10}" for age in ages.tolist()]
+    (tmp_path / "people.csv").write_text("\n".join(["age,pay", *lines]) + "\n")
+    (tmp_path / "schema.toml").write_text('quasi = ["age"]\nsensitive = "pay"\n')
+    return tmp_path
+
+
+def test_a_recommendation_whose_command_runs(place: Path) -> None:
+    done = sfumato(place, "explore", "people.csv", "-s", "schema.toml", *FEW)
+    assert done.returncode == 0, done.stderr
+    assert "Recommended: " in done.stdout
+    assert "explore.html holds true figures: keep it to yourself." in done.stdout
+    assert "What should I publish?" in (place / "explore.html").read_text("utf-8")
+    (command,) = (line for line in done.stdout.splitlines() if line.startswith("sfumato publish"))
+    published = sfumato(place, *shlex.split(command)[1:], "--no-audit")
+    assert published.returncode == 0, published.stderr
+    assert (place / "out" / "release.json").is_file()
+    again = sfumato(place, "explore", "people.csv", "-s", "schema.toml", *FEW)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+
+
+def test_json_has_every_point_and_writes_nothing(place: Path) -> None:
+    done = sfumato(place, "explore", "people.csv", "-s", "schema.toml", *FEW, "--json")
+    stated = json.loads(done.stdout)
+    assert len(stated["points"]) == 4
+    assert stated["points"][stated["recommended"]]["method"] in stated["command"]
+    assert not (place / "explore.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--method", "anatomy", "--l", "90"), "nothing in this grid is feasible; l = 90"),
+        (("--k", "5;6"), "no list of numbers"),
+        (("--k", "0"), "k"),
+        (("--method", "anatomy", "--k", "5"), "anatomy l and t"),
+    ],
+)
+def test_errors_say_what_would_work(place: Path, options: tuple[str, ...], words: str) -> None:
+    done = sfumato(place, "explore", "people.csv", "-s", "schema.toml", *options)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not (place / "explore.html").exists()

@@ -1,0 +1,230 @@
+"""Exploring: every point is the release that its command makes; the one to take is explained."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.errors import Infeasible, ParameterError
+from sfumato.exploring import Exploration, Point, Setting
+from sfumato.exploring.page import render
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+EVIL = "</script><b>&"
+
+
+def people(n: int = 1200, *, sensitive: bool = True) -> sf.Microdata:
+    draw = np.random.default_rng(2)
+    age, sex = draw.integers(20, 60, n), draw.integers(0, 2, n)
+    job = np.where(draw.random(n) < 0.9, (age - 20) // 10 + 4 * sex, draw.integers(0, 8, n))
+    columns = {"age": age, "sex": [("f", EVIL)[one] for one in sex], "job": job}
+    schema = sf.Schema(quasi=["age", "sex"], sensitive=["job"] if sensitive else [])
+    return sf.Microdata.from_arrow(pa.table(columns), schema)
+
+
+@pytest.fixture(scope="module")
+def found() -> Exploration:
+    return sf.explore(people(), seed=1)
+
+
+def test_every_point_is_what_its_setting_makes(found: Exploration) -> None:
+    table, one = people(), next(p for p in found.points if p.setting.method == "mondrian")
+    assert one.setting.python == "sf.publish(table, sf.Mondrian(), sf.KAnonymity(5))"
+    release = eval(one.setting.python, {"sf": sf, "table": table})
+    risk = sf.assess(release)
+    assert one.risk is not None
+    assert one.risk.to_dict() == risk.to_dict()
+    assert one.useful is not None
+    assert one.useful.to_dict() == sf.usefulness(release, table).to_dict() | {
+        key: value for key, value in one.useful.to_dict().items()
+        if key in ("best", "conditionals", "sentences")
+    }  # fmt: skip
+    assert one.loss == release.manifest.metrics["ncp"]
+    groups = np.repeat(np.arange(release.groups.num_rows), release.sizes)
+    jobs = release.rows["job"].to_numpy()
+    best = sum(np.bincount(jobs[groups == group]).max() for group in set(groups.tolist()))
+    assert one.guess == pytest.approx(best / table.n_rows)
+
+
+def test_the_frontier_is_what_nobody_beats(found: Exploration) -> None:
+    some = [(one.guess, -one.usefulness) for one in found.feasible]
+    best = {
+        mine for mine in some
+        if not any(a <= mine[0] and b <= mine[1] and (a, b) != mine for a, b in some)
+    }  # fmt: skip
+    assert {(one.guess, -one.usefulness) for one in found.frontier} == best
+    assert [one.guess for one in found.frontier] == sorted(one.guess for one in found.frontier)
+
+
+def test_the_recommended_one_keeps_most_and_is_safe(found: Exploration) -> None:
+    one = found.recommended
+    useful = [other for other in found.feasible if other.usefulness >= 0.7]
+    assert one in useful
+    assert one.likely == min(other.likely for other in useful)
+    assert found.reasons
+    assert replace(found, source="my table.csv").command.startswith(
+        "sfumato publish 'my table.csv'"
+    )
+
+
+def test_a_seed_repeats_the_points() -> None:
+    options: dict[str, Any] = {"methods": ["mondrian", "anatomy"], "k": [5], "l": [2, 3], "seed": 7}
+    first, second = (sf.explore(people(), **options).to_dict() for _ in range(2))
+    for stated in (first, second):
+        for point in stated["points"]:
+            assert point.pop("seconds") >= 0
+    assert first == second
+    words = [(point["method"], point.get("k"), point["l"]) for point in first["points"]]
+    assert words == [("mondrian", 5, 2), ("anatomy", None, 2), ("mondrian", 5, 3),
+                     ("anatomy", None, 3)]  # fmt: skip
+
+
+def test_what_is_not_feasible_is_said_and_the_rest_stands() -> None:
+    found = sf.explore(people(), methods=["anatomy"], l=[2, 100], seed=1)
+    refused = [one for one in found.points if one.refused is not None]
+    assert [one.setting.l for one in refused] == [100]
+    assert "largest" in str(refused[0].refused)
+    assert refused[0].to_dict()["refused"] == refused[0].refused
+    assert "100" in render(found)
+
+
+def test_a_grid_with_nothing_feasible_names_the_promise_and_the_largest() -> None:
+    with pytest.raises(Infeasible, match=r"nothing in this grid.*l = 90 is out of reach") as caught:
+        sf.explore(people(), methods=["anatomy"], l=[90, 100])
+    largest = sf.assess(people()).sensitive[0].largest_l
+    assert str(largest) in str(caught.value)
+    assert caught.value.largest == largest
+    with pytest.raises(Infeasible, match=r"largest possible k is 1200"):
+        sf.explore(people(), methods=["mondrian"], k=[5000])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"methods": ["magic"]}, "one of mondrian"),
+        ({"methods": ["anatomy"], "k": [5]}, "anatomy l and t"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"methods": ["mondrian"], "k": [0]}, "k"),
+    ],
+)
+def test_bad_grids_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        sf.explore(people(), **options)
+
+
+def test_a_table_without_sensitive_columns_is_explored_by_its_detail() -> None:
+    found = sf.explore(people(sensitive=False), methods=["mondrian", "anatomy"], seed=1)
+    assert {one.setting.method for one in found.points} == {"mondrian"}
+    for one in found.points:
+        assert one.loss is not None
+        assert one.usefulness == 1 - one.loss
+        assert one.guess == pytest.approx(one.groups / 1200)
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert len(render(found)) > 1000
+
+
+def test_noise_is_explored_by_what_it_states() -> None:
+    found = sf.explore(people(), methods=["perturb"], m=[2, 4], seed=1)
+    assert [one.guess for one in found.points] == [0.5, 0.25]
+    kept = [one.usefulness for one in found.points]
+    assert kept[0] > kept[1]
+    assert found.points[0].setting.python == "sf.perturb(table, m=2)"
+
+
+def test_when_time_is_up_what_is_done_is_kept() -> None:
+    found = sf.explore(people(), seed=1, time_limit=1e-6)
+    assert found.points
+    assert found.left
+    everything = sf.explore(people(), seed=1)
+    assert len(found.points) + len(found.left) == len(everything.points)
+
+
+def test_ctrl_c_keeps_what_is_done() -> None:
+    def stop(stage: str, share: float) -> None:
+        if stage == "exploring" and share > 0:
+            raise KeyboardInterrupt
+
+    found = sf.explore(people(), seed=1, progress=stop)
+    assert found.points
+    assert found.left
+
+    def at_once(stage: str, _share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sf.explore(people(), progress=at_once)
+
+
+def test_figures_are_plain_and_texts_short(found: Exploration) -> None:
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert len(repr(found)) < 300
+    assert all(len(repr(one)) < 150 for one in found.points)
+    best = Point(Setting("mondrian", k=2), guess=0.1, loss=0.1)
+    worse = Point(Setting("mondrian", k=3), guess=0.2, loss=0.1)
+    assert best.beats(worse)
+    assert not worse.beats(best)
+    assert not best.beats(best)
+    assert math.isclose(best.usefulness, 0.9)
+
+
+def test_the_page_fetches_nothing_and_is_small(found: Exploration, tmp_path: Path) -> None:
+    page = found.write_html(tmp_path / "explore.html").read_text(encoding="utf-8")
+    assert len(page) < 500_000
+    assert EVIL not in page
+    assert not re.findall(r"(?:src|href)=", page)
+    assert "http://www.w3.org/2000/svg" in page
+    assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert "script-src 'sha256-" in page
+    assert page.count("<circle") == len(found.feasible)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no chromium: apt-get install chromium")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.mark.slow
+def test_the_page_tells_selects_and_sorts(found: Exploration, browser: Any, tmp_path: Path) -> None:
+    path = found.write_html(tmp_path / "explore.html")
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    heard: list[str] = []
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("request", lambda request: heard.append(request.url))
+    page.goto(path.as_uri())
+    assert heard == [path.as_uri()]
+    chosen = found.recommended.setting
+    assert page.locator("#name").inner_text() == f"{chosen.method}, {chosen.words}"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    last = found.feasible[-1].setting
+    page.locator(".dot").last.hover()
+    assert f"{last.method}, {last.words}" in page.locator("#tip").inner_text()
+    page.locator(".dot").last.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#name").inner_text() == f"{last.method}, {last.words}"
+    assert page.locator("#shell").inner_text() == last.command()
+    assert page.locator("#multiples svg").count() == 2
+    kept = page.locator("#points th button").nth(6)
+    for way in (1, -1):
+        kept.click()
+        cells = page.locator("#points tbody tr td:nth-child(7)")
+        values = [float(one) for one in cells.evaluate_all("all => all.map(e => e.dataset.value)")]
+        assert values == sorted(values, reverse=way < 0)
+    assert heard == [path.as_uri()]
