@@ -65,7 +65,7 @@ def usefulness(
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Anatomize(near=False), sf.LDiversity(4))
     >>> sf.usefulness(release, patients).verdict
-    'nothing to keep'
+    'keeps little'
     """
     truth = table if isinstance(table, TableParts) else TableParts.of(table)
     return Asked.of(truth).usefulness(_opened(source), learn=learn, seed=seed)
