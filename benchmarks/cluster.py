@@ -72,16 +72,16 @@ class Watch(threading.Thread):
         found = {}
         for entry in Path("/proc").glob("[0-9]*/stat"):
             try:
-                fields = entry.read_text().rpartition(")")[2].split()
-            except OSError:
+                name, _, rest = entry.read_text().rpartition(")")
+            except OSError:  # it has ended
                 continue
-            found[int(entry.parent.name)] = fields
+            found[int(entry.parent.name)] = [*rest.split(), name]
         ours = {os.getpid()}
         while more := {pid for pid, at in found.items() if int(at[1]) in ours} - ours:
             ours |= more
         for pid in ours:
             self.taken[pid] = (int(found[pid][11]) + int(found[pid][12])) / TICK
-            if pid != os.getpid() and "python" in (Path(f"/proc/{pid}/comm").read_text() or ""):
+            if pid != os.getpid() and "python" in found[pid][-1]:
                 self.peak = max(self.peak, int(found[pid][21]) * PAGE)
         return sum(self.taken.values())
 
