@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -20,7 +21,14 @@ from sfumato.engines.coded import ROW
 from sfumato.engines.pieces import Job, StoredPiece
 from sfumato.engines.rows import open_rows
 from sfumato.engines.splits import Split, numbered_splits, runs
-from sfumato.errors import DataError, MachineError, ParameterError, SfumatoError, SfumatoWarning
+from sfumato.errors import (
+    DataError,
+    MachineError,
+    OutOfMemory,
+    ParameterError,
+    SfumatoError,
+    SfumatoWarning,
+)
 from sfumato.verbs import files
 from tests.support.clusters import Replaying, spelled, spied_keys
 from tests.support.seeds import long_seed
@@ -127,6 +135,23 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     pq.write_table(people(0), tmp_path / "in.parquet")
     with pytest.raises(DataError, match="no rows"):
         publish(tmp_path / "in.parquet", tmp_path / "out")
+
+
+def test_a_region_that_is_too_large_for_a_worker_is_refused_with_its_bytes(
+    workers: Replaying, tmp_path: Path
+) -> None:
+    """The bytes that are named are enough, and one less is not."""
+    table = people(900).set_column(0, "age", pa.array([30] * 900))
+    pq.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(OutOfMemory, match="cannot be divided further") as refused:
+        publish(tmp_path / "in.parquet", tmp_path / "out")
+    named = re.search(r"allow ([\d,]+) bytes", str(refused.value))
+    assert named is not None
+    workers.memory = int(named[1].replace(",", ""))
+    publish(tmp_path / "in.parquet", tmp_path / "out")
+    workers.memory -= 100
+    with pytest.raises(OutOfMemory):
+        publish(tmp_path / "in.parquet", tmp_path / "other")
 
 
 @pytest.mark.parametrize("change", ["other values", "fewer rows", "more rows"])

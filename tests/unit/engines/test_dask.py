@@ -23,6 +23,7 @@ import sfumato as sf
 from sfumato.engines import cluster, domains, versions
 from sfumato.engines.dask import DaskWorkers
 from sfumato.errors import (
+    DataError,
     MachineError,
     MissingExtra,
     ParameterError,
@@ -265,3 +266,18 @@ def test_a_frame_is_published_by_its_own_cluster(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     found = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
     assert found == expected
+
+
+@pytest.mark.parametrize("change", ["another type", "a column less"])
+def test_partitions_that_differ_are_refused(
+    change: str, source: Path, dask: DaskCluster, tmp_path: Path
+) -> None:
+    from dask import dataframe
+
+    untyped: Any = dataframe
+    rows = pq.read_table(source).slice(0, 100).to_pandas()
+    other = rows.drop(columns="town") if change == "a column less" else rows.assign(age="old")
+    frame = untyped.from_map(lambda part: part, [rows, other], meta=rows[:0])
+    with dask.client.as_current(), pytest.raises(DataError, match="do not make one table"):
+        publish(frame, tmp_path / "out")
+    assert not any(tmp_path.iterdir())
