@@ -21,7 +21,7 @@ import pytest
 
 from sfumato.engines.java import LEAST, java_version
 from sfumato.engines.pieces import Done, Job, Stored
-from sfumato.verbs import streaming
+from sfumato.verbs import grouping
 from tests.support.waiting import PATIENCE, eventually
 
 GIGABYTES = 3 * 2**29  # for each worker
@@ -208,13 +208,13 @@ def _certificates(security: Any) -> dict[str, str]:
 def spied_keys(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The keys that decide about the order of releases from now on, in a list that grows."""
     secrets: list[bytes] = []
-    group = streaming.grouped
+    group = grouping.grouped
 
     def spying(engine: Any, recipe: Any, *more: Any) -> Any:
         secrets.extend((recipe.groups.secret, recipe.rows.secret))
         return group(engine, recipe, *more)
 
-    monkeypatch.setattr(streaming, "grouped", spying)
+    monkeypatch.setattr("sfumato.verbs.streaming.grouped", spying)
     return secrets
 
 
