@@ -21,6 +21,7 @@ from sfumato.engines.coded import ROW
 from sfumato.engines.pieces import Job, StoredPiece
 from sfumato.engines.rows import open_rows
 from sfumato.engines.splits import Split, numbered_splits, runs
+from sfumato.engines.tally import Tally
 from sfumato.errors import (
     DataError,
     MachineError,
@@ -261,3 +262,14 @@ def test_the_same_is_told_once(engine: ClusterEngine) -> None:
     plan[0] = 7  # what is told is what it was when it was told
     assert engine.stages.told(plan)() == plan
     assert first()[0] == 0
+
+
+def test_values_are_sent_once_however_many_parts_have_them() -> None:
+    one, many = Tally(pa.int64()), Tally(pa.int64())
+    column = pa.chunked_array([list(range(500))])
+    one.add(column)
+    for _ in range(20):
+        many.add(column)
+    assert len(pickle.dumps(many)) < 1.1 * len(pickle.dumps(one))
+    values, counts = pickle.loads(pickle.dumps(many)).result()
+    assert dict(zip(values.to_pylist(), counts, strict=True)) == dict.fromkeys(range(500), 20)
