@@ -11,7 +11,7 @@ import click
 from sfumato.audits.defaults import QUICK, QUICK_ROWS
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
-from sfumato.cli.reading import file_options, table_options, taken
+from sfumato.cli.reading import engine_options, file_options, table_options, taken
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
@@ -19,7 +19,7 @@ from sfumato.cli.statdb_admin import log, token
 from sfumato.cli.statdb_serve import serve
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
-from sfumato.engines.choice import Engine
+from sfumato.engines.choice import Cluster, Engine
 from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
 from sfumato.statdb.database import StatDB
@@ -95,13 +95,7 @@ for command in (serve, token, log):
     metavar="N",
     help="Neighbours have groups of at least N rows; 5 times M by default.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(get_args(Engine)),
-    default="auto",
-    show_default=True,
-    help="stream: read a file that does not fit into memory part by part.",
-)
+@engine_options("auto", "memory", "stream")
 @click.option(
     "--memory",
     type=Bytes(),
@@ -115,7 +109,9 @@ def create(
     source: str,
     schema_path: str,
     output: str,
-    engine: Engine,
+    engine: Engine | Cluster,
+    scheduler: str | None,
+    master: str | None,
     memory: int | None,
     seed: str | None,
     seed_file: str | None,
@@ -130,7 +126,10 @@ def create(
     require_absent(output)
     seed = chosen_seed(seed, seed_file, experiment=experiment)
     schema = read_schema(schema_path)
-    table = read(source, schema, engine=engine, memory_limit=memory, **taken(options))
+    table = read(
+        source, schema, engine=engine, scheduler=scheduler, master=master, memory_limit=memory,
+        **taken(options),
+    )  # fmt: skip
     made = StatDB.create(output, table, seed=seed, experiment=experiment, **options)
     page = show.console()
     rows = show.bold(f"{made.responder.n_rows:,}")
