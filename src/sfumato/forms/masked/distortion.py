@@ -4,6 +4,7 @@ One line of the promise for each masked column:
 
     microaggregation  spread, step   a number: covariances of what rows lie away from their groups
     microaggregation  changed        a category: the share of rows that show another value
+    additive noise    spread, step   covariances of the noise
 
 ``spread`` leads from the names of masked numbers to covariances, ``step`` is 1 where values are
 whole, or a day in milliseconds (0 where neither). All are figures of the whole table, with four
@@ -21,10 +22,12 @@ from sfumato.errors import SchemaError
 from sfumato.forms.manifest import Manifest
 
 MICROAGGREGATION = "microaggregation"
+NOISE = "additive noise"
 _DIGITS = 4
 _STEPS = (0, 1, 86_400_000)
 _SHAPES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     MICROAGGREGATION: (("spread", "step"), ("changed",)),
+    NOISE: (("spread", "step"),),
 }
 
 

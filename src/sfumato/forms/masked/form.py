@@ -14,14 +14,20 @@ from sfumato.forms.figures import group_figures
 from sfumato.forms.form import Form
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.masked.answers import Masked as Answers
-from sfumato.forms.masked.distortion import MICROAGGREGATION, distortions, flaws_of, is_distortion
+from sfumato.forms.masked.distortion import (
+    MICROAGGREGATION,
+    NOISE,
+    distortions,
+    flaws_of,
+    is_distortion,
+)
 from sfumato.forms.masked.evidence import Masked as Rows
 from sfumato.forms.masked.release import MaskedTable
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.registry import model_from_dict
 
 # the method that makes each kind of mask
-_MAKERS = {MICROAGGREGATION: "microaggregate"}
+_MAKERS = {MICROAGGREGATION: "microaggregate", NOISE: "noise"}
 _EXACT_SENSITIVE = (
     "Sensitive values stand beside masked ones as they are: whoever finds a person's row, or a "
     "group all of whose rows have one value, knows it."
@@ -29,6 +35,11 @@ _EXACT_SENSITIVE = (
 _NO_PROMISE = (
     "Masking promises nothing about a person: how often a row is found by its values can only be "
     "measured, by the owner (sf.masking_risk)."
+)
+
+_NOT_COUNTED = (
+    "rows of this release show other values than people have, so that counting those which are "
+    "alike says nothing about people; sf.masking_risk measures how often they are found"
 )
 
 
@@ -65,7 +76,15 @@ def _statements(release: MaskedTable) -> Iterator[str]:
         yield f"column {exact[0]!r} is not masked, and k-anonymity is promised"
     if not any(flaw for one in manifest.promise if is_distortion(str(one.get("model")))
                for flaw in flaws_of(one)):  # fmt: skip
+        yield from _other_columns(manifest)
         yield from _lopsided(manifest)
+
+
+def _other_columns(manifest: Manifest) -> Iterator[str]:
+    """Columns that the method is said to mask, and others that are masked."""
+    named = manifest.algorithm.get("columns")
+    if named and set(map(str, named)) != set(distortions(manifest)):
+        yield "the algorithm names other columns than those that are masked"
 
 
 def _lopsided(manifest: Manifest) -> Iterator[str]:
@@ -100,6 +119,10 @@ def _limits(manifest: Manifest) -> Iterable[str]:
         yield _EXACT_SENSITIVE
 
 
+def _stands_for_nobody(release: MaskedTable) -> str | None:
+    return None if release.hides else _NOT_COUNTED
+
+
 MASKED = Form(
     release=MaskedTable,
     answerer=Answers.of_release,
@@ -113,6 +136,7 @@ MASKED = Form(
     sensitive_as=("value", "masked"),
     statements=_statements,
     limits=_limits,
+    stands_for_nobody=_stands_for_nobody,
     unguessable="a masked table shows values that are not people's own, so there are no groups to "
     "guess from; sf.masking_risk measures how often people are found in it",
     remedy="mask less",

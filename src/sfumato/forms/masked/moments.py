@@ -2,7 +2,8 @@
 
 Microaggregation shows group means: the mean of a column stays, and the covariance of two columns
 is that of the group means plus the mean product of what rows lie away from them. Both are exact,
-but for the four digits in which the latter is stated.
+but for the four digits in which the latter is stated. Noise adds its own covariance, which is taken
+away again: right on average, as the noise of one table is never quite what is stated.
 
 A row that lacks a value takes no part; where a group of rows has some values and lacks others, its
 mean stands for all of them.
@@ -20,7 +21,7 @@ from sfumato.core.aggregates import is_number
 from sfumato.core.arrays import Floats
 from sfumato.core.attribute import as_floats
 from sfumato.errors import SchemaError
-from sfumato.forms.masked.distortion import MICROAGGREGATION, Distortion
+from sfumato.forms.masked.distortion import NOISE, Distortion
 
 Distortions = Mapping[str, Distortion]
 
@@ -59,7 +60,7 @@ def _shared(masked: Distortions, one: str, other: str) -> float:
 
 def _sign(masked: Distortions, name: str) -> float:
     found = masked.get(name)
-    return 1.0 if found is not None and found.model == MICROAGGREGATION else -1.0
+    return -1.0 if found is not None and found.model == NOISE else 1.0
 
 
 def _numbers(table: pa.Table, *names: str) -> list[Floats]:
