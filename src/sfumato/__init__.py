@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sfumato.algorithms.join.methods import Direct, Refinement
     from sfumato.algorithms.masking.microaggregate import Microaggregate
     from sfumato.algorithms.masking.noise import Noise
+    from sfumato.algorithms.masking.swap import Swap
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.mondrian.branches import BranchMondrian
     from sfumato.algorithms.qids import SeveralQIDs
@@ -114,6 +115,7 @@ _HOMES = {
     "algorithms.recoding.local": ("LocalRecoding",),
     "algorithms.masking.microaggregate": ("Microaggregate",),
     "algorithms.masking.noise": ("Noise",),
+    "algorithms.masking.swap": ("Swap",),
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
@@ -233,6 +235,7 @@ __all__ = [
     "SingleDimensional",
     "StatDB",
     "Subtree",
+    "Swap",
     "TCloseness",
     "Taxonomy",
     "TopDown",

@@ -33,7 +33,7 @@ NUMBERS = ("age", "weight")
 Made = Callable[[int], sf.MaskedTable]
 
 
-def made(mask: sf.Noise) -> Made:
+def made(mask: sf.Noise | sf.Swap) -> Made:
     def one(seed: int) -> sf.MaskedTable:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SfumatoWarning)
@@ -44,6 +44,7 @@ def made(mask: sf.Noise) -> Made:
 
 MASKS = {
     "noise": made(sf.Noise(0.5, columns=NUMBERS)),
+    "swap": made(sf.Swap(0.1, columns=NUMBERS)),
 }
 RELEASES = {name: [make(seed) for seed in range(TIMES)] for name, make in MASKS.items()}
 ASKED = [

@@ -104,6 +104,10 @@ MASKS = {
         lambda given: sf.Noise(given["amount"], given["correlated"], given["columns"]),
         ("amount", "correlated", "columns"),
     ),
+    "swap": Masking(
+        lambda given: sf.Swap(given["reach"], given["inside"], given["columns"]),
+        ("reach", "inside", "columns"),
+    ),
 }
 JOINS = ("refinement", "direct")
 _OF_SOME = {option for method in METHODS.values() for option in method.options}

@@ -84,7 +84,8 @@ _FRONTIER = (
     "(docs/neighbours.md); local, branches: labels of taxonomies, group by group; "
     "full-domain, subtree, sibling: labels alike for all rows; single-dimensional: intervals alike "
     "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise; "
-    "microaggregate: averages of K rows; noise: numbers with noise added.",
+    "microaggregate: averages of K rows; noise: numbers with noise added; "
+    "swap: values of neighbours exchanged.",
 )
 @click.option(
     "--form",
@@ -108,11 +109,25 @@ _FRONTIER = (
 )
 @click.option("--correlated", is_flag=True, help="noise: leave correlations as they are.")
 @click.option(
+    "--reach",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="swap: with rows up to this share of all ranks away.",
+)
+@click.option(
+    "--inside",
+    type=names,
+    default="",
+    metavar="NAMES",
+    help="swap: only between rows that are equal on these columns.",
+)
+@click.option(
     "--columns",
     type=names,
     default="",
     metavar="NAMES",
-    help="noise: the columns to mask, with commas between; by default all that it can.",
+    help="noise, swap: the columns to mask, with commas between; by default all that it can.",
 )
 @click.option(
     "--qid",
@@ -263,6 +278,7 @@ def publish(
     sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
     sfumato publish patients.csv -s schema.toml --method microaggregate --k 5 -o out/
     sfumato publish patients.csv -s schema.toml --method noise --amount 0.3 -o out/
+    sfumato publish patients.csv -s schema.toml --method swap --reach 0.05 -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
     reading, person = taken(given), given.pop("person")

@@ -23,7 +23,6 @@ from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.answers.encoded import encoded_columns
 from sfumato.answers.group_bounds import Found, Scope
@@ -39,16 +38,18 @@ from sfumato.errors import ParameterError, QueryRefused, SchemaError
 from sfumato.forms.catalogs import catalog_of
 from sfumato.forms.manifest import PublishedColumn
 from sfumato.forms.masked.blurs import Blur, aggregated
-from sfumato.forms.masked.distortion import MICROAGGREGATION, NOISE, Distortion
+from sfumato.forms.masked.distortion import MICROAGGREGATION, NOISE, SWAPPING, Distortion
 from sfumato.forms.masked.noisy import noisy
 from sfumato.forms.masked.release import MaskedTable
+from sfumato.forms.masked.swapped import swapped
 from sfumato.queries.columns import Catalog
 from sfumato.queries.values import Range, Values
 
 LEVEL = 0.8  # of likely intervals, as for noise of other kinds
-_BLURS: Mapping[str, Callable[[PublishedColumn, pa.ChunkedArray, Distortion], Blur]] = {
+_BLURS: Mapping[str, Callable[[MaskedTable, PublishedColumn], Blur]] = {
     MICROAGGREGATION: aggregated,
     NOISE: noisy,
+    SWAPPING: swapped,
 }
 
 
@@ -86,11 +87,17 @@ class Masked:
         self._require_apart([name for name in self.blurs if name in where])
         rows = self.rows.tally(where, Scope.whole(self.sizes))
         z, most = NormalDist().inv_cdf((1 + level) / 2), float(rows.sum())
+        if len(where) == 1 and self._keeps(where):
+            count = float(round(self.find(where).counted().estimate))
+            return Likely(level, count, count)
         ends = []
         for edge in (-1, 1):
             weights, chances = self._asked(where, edge)
-            error = float(((weights**2 - 2 * weights * chances + chances) * rows).sum())
-            end = float((weights * rows).sum()) + edge * z * sqrt(max(0.0, error))
+            errors = weights**2 - 2 * weights * chances + chances
+            error = max(0.0, float((errors * rows).sum()))
+            if self._keeps(where):  # all errors together are none, and so a part of them is less
+                error *= 1 - error / max(error, float(errors.sum()), 1e-9)
+            end = float((weights * rows).sum()) + edge * z * sqrt(error)
             ends.append(min(max(0.0, end), most))
         return Likely(level, *ends)
 
@@ -130,6 +137,10 @@ class Masked:
         cap = np.zeros_like(self.sizes) if none else self.sizes
         return Scope(np.prod(asked, axis=0), self.sizes, cap)
 
+    def _keeps(self, where: Where) -> bool:
+        """Whether it is about a single masked column, whose values only changed places."""
+        return [self.stated[name].model for name in where if name in self.stated] == [SWAPPING]
+
     def _require_apart(self, asked: Sequence[str]) -> None:
         """Products of weights are right where noise is independent, and not where it is not."""
         for one, other in combinations(asked, 2):
@@ -155,9 +166,7 @@ def blurs_of(release: MaskedTable) -> dict[str, Blur]:
     """Every masked column, prepared."""
     stated = release.distortions
     return {
-        column.name: _BLURS[stated[column.name].model](
-            column, release.table.column(column.name), stated[column.name]
-        )
+        column.name: _BLURS[stated[column.name].model](release, column)
         for column in release.manifest.columns
         if column.name in stated
     }

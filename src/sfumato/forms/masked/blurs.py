@@ -4,7 +4,8 @@ microaggregation  a number   normal around the group's mean, with the scatter th
                              right for all groups together, a model for a single one
                   a category the shown value, but for the share of rows that is stated to have
                              another, which are taken to have any as often as it is shown
-additive noise    a number   in cells; chances and weights by what must have been there
+additive noise    a number   in cells (noisy.py); chances and weights by what must have been there
+swapping          any value  in cells of ranks (swapped.py), in the same way
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sfumato.core.attribute import Kind, as_floats
 from sfumato.core.moments import unit_number
 from sfumato.forms.manifest import PublishedColumn, encoded
 from sfumato.forms.masked.deconvolution import Channel
-from sfumato.forms.masked.distortion import Distortion
+from sfumato.forms.masked.release import MaskedTable
 from sfumato.queries.values import Range, Values
 
 _FAR = 8.0  # standard deviations, beyond which nothing lies
@@ -172,8 +173,9 @@ def numbers_shown(values: pa.ChunkedArray) -> tuple[Floats, Flags]:
     return shown, known
 
 
-def aggregated(column: PublishedColumn, values: pa.ChunkedArray, stated: Distortion) -> Blur:
+def aggregated(release: MaskedTable, column: PublishedColumn) -> Blur:
     """A column that shows averages, or most frequent values."""
+    values, stated = release.table.column(column.name), release.distortions[column.name]
     if column.kind == Kind.NUMERICAL:
         shown, known = numbers_shown(values)
         line = Line(stated.step, values.type)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.attribute import Kind
 from sfumato.core.histograms import Histograms
 from sfumato.core.schema import Role
 from sfumato.forms.evidence import Check, Evidence
@@ -17,6 +18,7 @@ from sfumato.forms.masked.answers import Masked as Answers
 from sfumato.forms.masked.distortion import (
     MICROAGGREGATION,
     NOISE,
+    SWAPPING,
     distortions,
     flaws_of,
     is_distortion,
@@ -27,7 +29,7 @@ from sfumato.models.anonymity import KAnonymity
 from sfumato.models.registry import model_from_dict
 
 # the method that makes each kind of mask
-_MAKERS = {MICROAGGREGATION: "microaggregate", NOISE: "noise"}
+_MAKERS = {MICROAGGREGATION: "microaggregate", NOISE: "noise", SWAPPING: "swap"}
 _EXACT_SENSITIVE = (
     "Sensitive values stand beside masked ones as they are: whoever finds a person's row, or a "
     "group all of whose rows have one value, knows it."
@@ -77,6 +79,7 @@ def _statements(release: MaskedTable) -> Iterator[str]:
     if not any(flaw for one in manifest.promise if is_distortion(str(one.get("model")))
                for flaw in flaws_of(one)):  # fmt: skip
         yield from _other_columns(manifest)
+        yield from _other_swaps(manifest)
         yield from _lopsided(manifest)
 
 
@@ -90,11 +93,28 @@ def _other_columns(manifest: Manifest) -> Iterator[str]:
 def _lopsided(manifest: Manifest) -> Iterator[str]:
     """Covariances of columns that are none, or that differ by which column states them."""
     found = {name: one.spread for name, one in distortions(manifest).items() if one.spread}
+    exact = [
+        one.name for one in manifest.columns if one.form == "value" and one.kind == Kind.NUMERICAL
+    ]
+    swapped = any(one.model == SWAPPING for one in distortions(manifest).values())
+    usual = {*found, *(exact if swapped else ())}
     for name, spread in found.items():
-        if list(spread) != list(found) or any(
-            found[other][name] != value for other, value in spread.items()
+        if set(spread) != usual or any(
+            found[other][name] != value for other, value in spread.items() if other in found
         ):
             yield f"the spread of {name!r} does not go with that of the others"
+
+
+def _other_swaps(manifest: Manifest) -> Iterator[str]:
+    """Swapping that is stated otherwise of columns than of the algorithm."""
+    exact = {one.name for one in manifest.columns if one.form == "value"}
+    for name, one in distortions(manifest).items():
+        if one.model == SWAPPING:
+            told = manifest.algorithm.get("reach"), manifest.algorithm.get("inside")
+            if (one.reach, [*one.inside]) != (told[0], [*(told[1] or ())]):
+                yield f"{name!r} is said to be swapped otherwise than the algorithm does"
+            if not set(one.inside) <= exact:
+                yield f"{name!r} was swapped inside columns that are not published exactly"
 
 
 def _judged(release: MaskedTable, stated: Mapping[str, Any]) -> Check:

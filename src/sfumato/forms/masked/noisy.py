@@ -5,13 +5,12 @@ from __future__ import annotations
 from math import ceil, erf, exp, floor, pi, sqrt
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.core.arrays import Floats
 from sfumato.forms.manifest import PublishedColumn
 from sfumato.forms.masked.blurs import Blur, Cells, Line, Scattered, numbers_shown
 from sfumato.forms.masked.deconvolution import Channel
-from sfumato.forms.masked.distortion import Distortion
+from sfumato.forms.masked.release import MaskedTable
 
 _MOST = 200  # cells
 _FINE = 4  # of them per standard deviation of the noise
@@ -20,8 +19,9 @@ _PHI = np.array([(1 + erf(z / sqrt(2))) / 2 for z in _GRID])
 _PSI = np.array([z * (1 + erf(z / sqrt(2))) / 2 + exp(-z * z / 2) / sqrt(2 * pi) for z in _GRID])
 
 
-def noisy(_column: PublishedColumn, values: pa.ChunkedArray, stated: Distortion) -> Blur:
+def noisy(release: MaskedTable, column: PublishedColumn) -> Blur:
     """A column of numbers that noise was added to."""
+    values, stated = release.table.column(column.name), release.distortions[column.name]
     shown, known = numbers_shown(values)
     line, deviation = Line(stated.step, values.type), sqrt(stated.variance)
     if deviation <= 0 or not known.any():
