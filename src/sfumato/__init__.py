@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.algorithms.intervals import SingleDimensional
     from sfumato.algorithms.join.methods import Direct, Refinement
     from sfumato.algorithms.masking.microaggregate import Microaggregate
+    from sfumato.algorithms.masking.noise import Noise
+    from sfumato.algorithms.masking.swap import Swap
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.mondrian.branches import BranchMondrian
     from sfumato.algorithms.qids import SeveralQIDs
@@ -112,6 +114,8 @@ _HOMES = {
     "algorithms.recoding.subtree": ("Sibling", "Subtree"),
     "algorithms.recoding.local": ("LocalRecoding",),
     "algorithms.masking.microaggregate": ("Microaggregate",),
+    "algorithms.masking.noise": ("Noise",),
+    "algorithms.masking.swap": ("Swap",),
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
@@ -215,6 +219,7 @@ __all__ = [
     "Microdata",
     "Missing",
     "Mondrian",
+    "Noise",
     "Partition",
     "PermutedTable",
     "PerturbedTable",
@@ -230,6 +235,7 @@ __all__ = [
     "SingleDimensional",
     "StatDB",
     "Subtree",
+    "Swap",
     "TCloseness",
     "Taxonomy",
     "TopDown",

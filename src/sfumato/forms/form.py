@@ -160,6 +160,8 @@ class Form:
     """How it is cut into parts whose counts add up; None if counts are about the whole of it."""
     unguessable: str | None = None
     """Why values cannot be guessed from groups."""
+    stands_for_nobody: Callable[[Any], str | None] = lambda _release: None
+    """Why rows that are alike say nothing about how many people are."""
     counted: Callable[[Any], bool] = lambda _release: True
     """Whether the tables tell how many rows are of the microdata."""
     limits: Callable[[Manifest], Iterable[str]] = _no_limits
