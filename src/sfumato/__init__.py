@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.asking.compare import compare
     from sfumato.asking.folded import open_release
     from sfumato.asking.matching import matching
+    from sfumato.asking.training import Classifier, train
     from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
         belief,
@@ -118,6 +119,7 @@ _HOMES = {
     "asking.compare": ("compare",),
     "asking.folded": ("open_release",),
     "asking.matching": ("matching",),
+    "asking.training": ("Classifier", "train"),
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
@@ -192,6 +194,7 @@ __all__ = [
     "Audit",
     "Boxes",
     "BranchMondrian",
+    "Classifier",
     "Compare",
     "Direct",
     "DistinctLDiversity",
@@ -282,6 +285,7 @@ __all__ = [
     "require_feasible",
     "row_breach",
     "suggest_taxonomy",
+    "train",
     "uncertain_belief",
     "verify",
     "write_schema",
