@@ -39,8 +39,8 @@ class Classifier:
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Mondrian(), sf.LDiversity(3))
     >>> learnt = sf.train(release, target="disease", model="naive-bayes")
-    >>> learnt.predict(patients).null_count
-    0
+    >>> isinstance(learnt, sf.Classifier), learnt.predict(patients).null_count
+    (True, 0)
     """
 
     target: Attribute
