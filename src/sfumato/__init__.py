@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sfumato.asking.compare import compare
     from sfumato.asking.folded import open_release
     from sfumato.asking.matching import matching
+    from sfumato.asking.training import Classifier, train
     from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
         belief,
@@ -122,6 +123,7 @@ _HOMES = {
     "asking.compare": ("compare",),
     "asking.folded": ("open_release",),
     "asking.matching": ("matching",),
+    "asking.training": ("Classifier", "train"),
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
@@ -196,6 +198,7 @@ __all__ = [
     "Audit",
     "Boxes",
     "BranchMondrian",
+    "Classifier",
     "Compare",
     "Direct",
     "DistinctLDiversity",
@@ -288,6 +291,7 @@ __all__ = [
     "require_feasible",
     "row_breach",
     "suggest_taxonomy",
+    "train",
     "uncertain_belief",
     "verify",
     "write_schema",

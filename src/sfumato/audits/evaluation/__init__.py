@@ -24,6 +24,7 @@ from sfumato.audits.evaluation.advice import Advice, advise
 from sfumato.audits.evaluation.attacking import attacked, stated
 from sfumato.audits.evaluation.default_workload import Workload, default_workload
 from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
+from sfumato.audits.evaluation.joint import Joint, joints_of
 from sfumato.audits.evaluation.limits import limits_of
 from sfumato.audits.evaluation.query_errors import QueryErrors, askable, compare_slowly
 from sfumato.audits.join_risk import join_risk
@@ -59,7 +60,8 @@ class Evaluation:
     those of masked columns, and ``masking_risk`` is that of a masked release which was made here.
     ``before`` and ``after`` are the risk of the table and of the release, where its tables can be
     read. ``attacked`` is what a learner makes of it; None where there is nothing to guess, or for
-    too many rows, which ``audit`` attacks when it is asked.
+    too many rows, which ``audit`` attacks when it is asked. ``joints`` say how far the published
+    distribution of all columns together is from the true one.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Evaluation:
     before: Risk | None = None
     after: Risk | None = None
     attacked: Audit | None = None
+    joints: tuple[Joint, ...] = ()
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -98,6 +101,7 @@ class Evaluation:
                 "not_covered": self.limits,
                 "metrics": self.manifest.metrics,
                 "distributions": [shown.to_dict() for shown in self.distributions],
+                "joint_distributions": [one.to_dict() for one in self.joints],
                 "cannot_be_asked": self.unasked,
                 "presence": self.presence,
                 "moments": [moment.to_dict() for moment in self.moments],
@@ -173,6 +177,7 @@ def evaluate(
         assess(truth),
         _risk(published, verification),
         attacked(published, truth, seed, tell) if verification.ok else None,
+        joints_of(published, truth, refused),
     )
 
 
