@@ -12,14 +12,20 @@ the error of estimates, and how often attackers are right, of whom 0.10 is promi
 
                             length  error    learner  1 in 50 known  the same and deFinetti
     whole table, cohort 8      984   .209       .416           .233                    .508
-    regions, cohort 8          455   .073       .273           .211                    .366
     regions, cohort 64         351   .073       .357           .393                    .582
+    regions, cohort 8          455   .073       .273           .211                    .366
+    the same, 200 m rows       485   .080       .294           .226                    .395
+    regions, cohort 2          657   .073       .198           .120                    .204
     neighbours                 656   .059       .103           .082                    .099
 
 People of a region are alike, so that who has learned from others tells classes of equal values
 apart less well. Yet answers tell who shares a value with whom, as in any cohort, and attackers stay
 far beyond their limits (0.12), which neighbours that are never regrouped keep. So these are the
 default; and whoever wants shorter intervals, and names a cohort, has it inside regions.
+
+Newcomers are divided into regions among themselves, not led into those that are there: the reasons
+are those of neighbours (updates/neighbours.py). A region all of whose rows have left is like any
+cohort without rows.
 """
 
 from __future__ import annotations

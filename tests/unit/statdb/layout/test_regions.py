@@ -160,16 +160,22 @@ def lists(db: sf.StatDB) -> set[tuple[Any, ...]]:
     }
 
 
+def even(n: int, seed: int) -> sf.Microdata:
+    """All values are equally frequent, so that there is one list, and 1,200 rows leave room."""
+    x = np.random.default_rng(seed).integers(0, 60, n)
+    table = pa.table({"x": x, "y": [1] * n, "s": [f"v{i % M}" for i in range(n)]})
+    return sf.Microdata.from_arrow(table, SCHEMA)
+
+
 def test_newcomers_have_cohorts_of_their_own(tmp_path: Path) -> None:
-    db = sf.StatDB.create(tmp_path / "db", people(1_200), m=M, cohort=COHORT, seed=long_seed(1))
-    assert cohorts_of_newcomers(db, people(80, seed=2)) == 0
+    db = sf.StatDB.create(tmp_path / "db", even(1_200, 1), m=M, cohort=COHORT)
+    assert cohorts_of_newcomers(db, even(80, 2)) == 0
 
 
 def test_without_regions_they_join_those_with_room(tmp_path: Path) -> None:
     """The control."""
-    options: dict[str, Any] = {"m": M, "first": "signatures", "cohort": COHORT}
-    db = sf.StatDB.create(tmp_path / "db", people(1_200), seed=long_seed(1), **options)
-    assert cohorts_of_newcomers(db, people(80, seed=2)) > 0
+    db = sf.StatDB.create(tmp_path / "db", even(1_200, 1), m=M, first="signatures")
+    assert cohorts_of_newcomers(db, even(80, 2)) == 1
 
 
 def cohorts_of_newcomers(db: sf.StatDB, came: sf.Microdata) -> int:
