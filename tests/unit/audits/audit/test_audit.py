@@ -36,7 +36,9 @@ def finding(release: sf.AnatomizedTables, attack: str, **more: object) -> Findin
     return one
 
 
-@pytest.mark.parametrize("attack", ["deFinetti", "studied deFinetti", "learner", "boosting"])
+@pytest.mark.parametrize(
+    "attack", ["deFinetti", "logistic deFinetti", "studied deFinetti", "learner", "boosting"]
+)
 def test_who_learns_beats_the_promise_of_groups_of_anybody(attack: str) -> None:
     if attack == "boosting":
         pytest.importorskip("sklearn")
@@ -70,6 +72,25 @@ def test_whoever_knows_some_values_knows_more_of_the_others() -> None:
     assert told.outcome.attacker.right > plain.outcome.attacker.right + 0.03
     assert told.outcome.valid
     assert told.outcome.chance > told.outcome.bound
+
+
+def test_attackers_may_know_several_shares_of_the_values() -> None:
+    seen = sf.audit(FAR, PEOPLE, others=OTHERS, known=[0.02, 0.3], control=False, time_limit=0.0)
+    told = [one for one in seen.not_run if one.startswith("corruption")]
+    assert told == [
+        f"corruption {share}%{more}"
+        for share in (2, 30)
+        for more in ("", ", deFinetti", ", learner")
+    ]
+    few, many = found(
+        FAR, "corruption 2%, deFinetti", "corruption 30%, deFinetti", known=[0.02, 0.3]
+    ).findings
+    assert many.outcome.attacker.right > few.outcome.attacker.right + 0.03
+    assert few.outcome.attacker.n > many.outcome.attacker.n
+    assert few.outcome.valid
+    assert many.outcome.valid
+    with pytest.raises(ParameterError, match="share of people"):
+        sf.audit(FAR, PEOPLE, known=[0.1, -0.1])
 
 
 def test_two_releases_of_the_same_people_tell_more_than_one() -> None:
