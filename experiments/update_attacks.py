@@ -1,9 +1,9 @@
-"""Let attackers loose on every method, and put what they reach into the pages on guarantees.
+"""Let attackers loose on every method, and put what they reach into the pages about promises.
 
     python experiments/update_attacks.py /path/to/data [rows]
 
-On docs/guarantees.md and docs/statdb-guarantee.md, what stands between the comments
-``<!-- attackers -->`` and ``<!-- end -->`` is replaced.
+On docs/guarantees.md, docs/statdb-guarantee.md and docs/joining.md, what stands between the
+comments ``<!-- attackers -->`` and ``<!-- end -->`` is replaced.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import re
 import sys
 from pathlib import Path
 
-from sfumato_experiments.attacked import databases, markdown, measured, releases, tables
+from sfumato_experiments.attacked import databases, joined, markdown, measured, releases, tables
 
 DOCS = Path(__file__).parents[1] / "docs"
-ROWS = 40_000
+ROWS = 20_000
 
 
 def main(data: str, rows: str = str(ROWS)) -> None:
@@ -24,8 +24,12 @@ def main(data: str, rows: str = str(ROWS)) -> None:
     parts: dict[str, list[str]] = {page: [] for page in pages}
     for table in tables(Path(data), int(rows)):
         for page, methods in pages.items():
-            parts[page].append(markdown(table, list(measured(table, methods))))
-            print(parts[page][-1], flush=True)
+            lines = []
+            for line in measured(table, methods):
+                print(table.name, line.method, line.audit or "cannot keep the promise", flush=True)
+                lines.append(line)
+            parts[page].append(markdown(table, lines))
+    parts["joining.md"] = [joined(Path(data))]
     for page, found in parts.items():
         path = DOCS / page
         path.write_text(replaced(path.read_text(encoding="utf-8"), found), encoding="utf-8")

@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import sfumato as sf
+from sfumato.errors import Infeasible, ParameterError, SfumatoWarning
 from sfumato_experiments.statdb.tables import SALARY, survey
 
 TIMES = 1.2
@@ -41,6 +42,9 @@ _WORKERS = (
     "country_birth_self", "occupation_code", "major_occupation",
 )  # fmt: skip
 _CENSUS = ("age", "gender", "education", "relationship", "race", "work_class", "country")
+
+LISTED, OWN = 60_000, 5_000
+_LISTED = ("age", "income_total", "household_size", "years_education", "household_income", "sex")
 
 Attacked = Callable[["Table", Path], sf.Audit]
 
@@ -83,7 +87,7 @@ def releases() -> Mapping[str, Attacked]:
         "TopDown": sf.TopDown(),
         "Frontier": sf.Frontier(),
         "LocalRecoding": sf.LocalRecoding(),
-        "SingleDimensional": sf.SingleDimensional(time_limit=20),
+        "SingleDimensional": sf.SingleDimensional(time_limit=5),
     }
     diverse = {f"{name} (boxes)": _published(way) for name, way in boxes.items()}
     return {
@@ -109,11 +113,32 @@ def measured(table: Table, methods: Mapping[str, Attacked]) -> Iterator[Line]:
     """What attackers reach, method by method."""
     for name, attacked in methods.items():
         with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
-            warnings.simplefilter("ignore", sf.SfumatoWarning)
+            warnings.simplefilter("ignore", SfumatoWarning)
             try:
                 yield Line(name, attacked(table, Path(place)))
-            except sf.Infeasible:
+            except (Infeasible, ParameterError):
                 yield Line(name, None)
+
+
+def joined(data: Path) -> str:
+    """A table of who is certainly in a join, and who is certainly not, method by method."""
+    columns = ["household_id", "person_no", *_LISTED]
+    rows = pq.read_table(data / "eph_2004_2015.parquet", columns=columns).drop_null()
+    frame = rows.to_pandas().drop_duplicates(["household_id", "person_no"])
+    chosen = frame.sample(LISTED, random_state=0).reset_index(names="id")[["id", *_LISTED]]
+    everybody = pa.Table.from_pandas(chosen.assign(id=range(LISTED)), preserve_index=False)
+    schema = sf.Schema(identifiers=["id"], quasi=[*_LISTED])
+    own = sf.read(everybody.slice(0, OWN), schema, id="id")
+    said = ["| method | certainly in the table | certainly not |", "|---|---:|---:|"]
+    for method in (sf.Refinement, sf.Direct):
+        for trim in (True, False):
+            way = method(sf.Mondrian(), trim=trim)
+            release = sf.publish_join(own, everybody, way, sf.KJoinAnonymity(10), seed=1)
+            found = sf.join_risk(release, own, everybody)
+            name = f"`{method.__name__}`" + ("" if trim else " without trimming")
+            assert found.exposed is not None
+            said.append(f"| {name} | {len(found.exposed):,} | {found.absent:,} |")
+    return "\n".join(said)
 
 
 def markdown(table: Table, lines: list[Line]) -> str:
