@@ -26,7 +26,11 @@ from sfumato.audits.audit.findings import Audit, Finding
 from sfumato.audits.audit.judging import Case, Wish, judged, probed
 from sfumato.audits.audit.probes import probes
 from sfumato.audits.breach.everybody import translated
-from sfumato.audits.breach.known_values import require_matched, require_values
+from sfumato.audits.breach.known_values import (
+    require_matched,
+    require_possible,
+    require_values,
+)
 from sfumato.audits.breach.view import View
 from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.audits.same_table import require_same
@@ -130,7 +134,10 @@ def _scene(published: Release, truth: Microdata, view: View) -> Scene:
     own = truth.attributes[view.name]
     counts = np.bincount(truth.codes[view.name], minlength=own.size)
     require_values(view.groups, counts, translated(own, view.attribute), suppressed)
-    return Scene.of(shown, truth)
+    scene = Scene.of(shown, truth)
+    impossible = ~alone & ~scene.possible
+    require_possible(int(impossible.sum()), suppressed, view.name)
+    return scene
 
 
 def composed(
