@@ -71,7 +71,7 @@ def test_intervals_lie_around_the_truth(figures: dict[str, Figure], number: str)
 def test_only_ran_pert_misses(figures: dict[str, Figure]) -> None:
     note = figures["7d"].notes[-1]
     assert "dyn-ana none, sta-ana none" in note
-    assert re.search(r"ran-pert \d+\.\d+%", note)
+    assert re.search(r"ran-pert \(normal\) \d+\.\d+%", note)
     assert "30 queries per point" in note
     assert any("STAND-IN" in note for note in figures["7d"].notes)
 
