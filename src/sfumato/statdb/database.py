@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,7 @@ from sfumato.statdb.updates.rows import no_rows
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
     from sfumato.audits.risk import Risk
+    from sfumato.forms.registry import Release
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,7 +197,8 @@ class StatDB:
         self,
         *,
         others: Microdata | None = None,
-        known: float = KNOWN,
+        releases: Sequence[Release | str | Path] = (),
+        known: float | Sequence[float] = KNOWN,
         attacks: Collection[str] | None = None,
         control: bool = True,
         time_limit: float | None = TIME_LIMIT,
@@ -214,7 +216,7 @@ class StatDB:
         from sfumato.statdb.audit import audited  # attackers come when they are called
 
         wish = Wish(known, attacks, control, time_limit, seed, progress)
-        return audited(self.responder, self.path.resolve().name, others, wish)
+        return audited(self.responder, self.path.resolve().name, others, releases, wish)
 
     @our_errors("changing a database")
     def apply(
