@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.masking import MaskingRisk, masking_risk
     from sfumato.audits.risk import Risk, assess
+    from sfumato.audits.usefulness import Usefulness, usefulness
     from sfumato.audits.verify import verify
     from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         suggest_taxonomy,
     )
     from sfumato.engines.reading import read
+    from sfumato.exploring import Exploration, explore
     from sfumato.forms.anatomized.release import AnatomizedTables
     from sfumato.forms.generalized.release import GeneralizedTable
     from sfumato.forms.joined.release import JoinRelease
@@ -131,6 +133,8 @@ _HOMES = {
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.masking": ("MaskingRisk", "masking_risk"),
     "audits.risk": ("Risk", "assess"),
+    "audits.usefulness": ("Usefulness", "usefulness"),
+    "exploring": ("Exploration", "explore"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -204,6 +208,7 @@ __all__ = [
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Evaluation",
+    "Exploration",
     "Frontier",
     "FullDomain",
     "GeneralizedTable",
@@ -242,6 +247,7 @@ __all__ = [
     "TCloseness",
     "Taxonomy",
     "TopDown",
+    "Usefulness",
     "accuracy",
     "anatomy_workload",
     "assess",
@@ -259,6 +265,7 @@ __all__ = [
     "edge_attack",
     "errors",
     "evaluate",
+    "explore",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
@@ -293,6 +300,7 @@ __all__ = [
     "suggest_taxonomy",
     "train",
     "uncertain_belief",
+    "usefulness",
     "verify",
     "write_schema",
     "write_workload",

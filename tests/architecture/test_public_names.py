@@ -32,7 +32,8 @@ PUBLIC = [
     "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",
     "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
     "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies",
-    "verify", "write_schema",
+    "verify", "write_schema", "Usefulness", "usefulness",
+    "Exploration", "explore",
 ]  # fmt: skip
 
 

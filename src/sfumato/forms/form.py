@@ -169,8 +169,6 @@ class Form:
     """Whether the tables tell how many rows are of the microdata."""
     limits: Callable[[Manifest], Iterable[str]] = _no_limits
     """What a promise does not cover in this form, in sentences."""
-    remedy: str = "ask for less than this promise"
-    """What the owner can do about poor answers."""
 
     @property
     def name(self) -> str:
