@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.algorithms.intervals import SingleDimensional
     from sfumato.algorithms.join.methods import Direct, Refinement
     from sfumato.algorithms.masking.microaggregate import Microaggregate
+    from sfumato.algorithms.masking.noise import Noise
+    from sfumato.algorithms.masking.swap import Swap
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.mondrian.branches import BranchMondrian
     from sfumato.algorithms.qids import SeveralQIDs
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from sfumato.asking.compare import compare
     from sfumato.asking.folded import open_release
     from sfumato.asking.matching import matching
+    from sfumato.asking.training import Classifier, train
     from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
         belief,
@@ -114,12 +117,15 @@ _HOMES = {
     "algorithms.recoding.subtree": ("Sibling", "Subtree"),
     "algorithms.recoding.local": ("LocalRecoding",),
     "algorithms.masking.microaggregate": ("Microaggregate",),
+    "algorithms.masking.noise": ("Noise",),
+    "algorithms.masking.swap": ("Swap",),
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
     "asking.compare": ("compare",),
     "asking.folded": ("open_release",),
     "asking.matching": ("matching",),
+    "asking.training": ("Classifier", "train"),
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
@@ -196,6 +202,7 @@ __all__ = [
     "Audit",
     "Boxes",
     "BranchMondrian",
+    "Classifier",
     "Compare",
     "Direct",
     "DistinctLDiversity",
@@ -220,6 +227,7 @@ __all__ = [
     "Microdata",
     "Missing",
     "Mondrian",
+    "Noise",
     "Partition",
     "PermutedTable",
     "PerturbedTable",
@@ -235,6 +243,7 @@ __all__ = [
     "SingleDimensional",
     "StatDB",
     "Subtree",
+    "Swap",
     "TCloseness",
     "Taxonomy",
     "TopDown",
@@ -289,6 +298,7 @@ __all__ = [
     "require_feasible",
     "row_breach",
     "suggest_taxonomy",
+    "train",
     "uncertain_belief",
     "usefulness",
     "verify",

@@ -20,6 +20,7 @@ LAYERS = {
     "engines": 2,
     "answers": 2,
     "algorithms": 3,
+    "learning": 3,
     "metrics": 4,
     "forms": 5,
     "verbs": 6,

@@ -139,6 +139,10 @@ def _print(page: Console, found: Evaluation, written: str | None) -> None:
         worst = max(found.distributions, key=lambda one: one.distance)
         moved = f"{percent(worst.distance)} of the rows are elsewhere than estimated"
         show.say(page, f"worst distribution: {worst.attribute}, {moved}")
+    for joint in found.joints:
+        bits = f"{number(joint.divergence)} bits per person off (KL divergence)"
+        alone = f"single columns alone: {number(joint.marginals)}"
+        show.say(page, f"all columns with {joint.sensitive}: {bits}; {alone}")
     if found.errors is not None:
         _print_errors(page, found)
     for moment in found.moments:

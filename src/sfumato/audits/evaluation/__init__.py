@@ -24,6 +24,7 @@ from sfumato.audits.evaluation.advice import Advice, advise
 from sfumato.audits.evaluation.attacking import attacked, stated
 from sfumato.audits.evaluation.default_workload import Workload, default_workload
 from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
+from sfumato.audits.evaluation.joint import Joint, joints_of
 from sfumato.audits.evaluation.limits import limits_of
 from sfumato.audits.evaluation.query_errors import (
     QueryErrors,
@@ -66,9 +67,10 @@ class Evaluation:
     those of masked columns, and ``masking_risk`` is that of a masked release which was made here.
     ``before`` and ``after`` are the risk of the table and of the release, where its tables can be
     read. ``attacked`` is what a learner makes of it; None where there is nothing to guess, or for
-    too many rows, which ``audit`` attacks when it is asked. ``usefulness`` is what it keeps of what
-    goes with what, beside the marginals; None without a sensitive column that can be asked about.
-    ``effects`` are those of the changes that were tried and helped.
+    too many rows, which ``audit`` attacks when it is asked. ``joints`` say how far the published
+    distribution of all columns together is from the true one. ``usefulness`` is what the release
+    keeps of what goes with what, beside the marginals; None without a sensitive column that can be
+    asked about. ``effects`` are those of the changes that were tried and helped.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Evaluation:
     before: Risk | None = None
     after: Risk | None = None
     attacked: Audit | None = None
+    joints: tuple[Joint, ...] = ()
     usefulness: Usefulness | None = None
     effects: Mapping[str, Effect] = field(default_factory=dict)
 
@@ -109,6 +112,7 @@ class Evaluation:
                 "not_covered": self.limits,
                 "metrics": self.manifest.metrics,
                 "distributions": [shown.to_dict() for shown in self.distributions],
+                "joint_distributions": [one.to_dict() for one in self.joints],
                 "cannot_be_asked": self.unasked,
                 "presence": self.presence,
                 "moments": [moment.to_dict() for moment in self.moments],
@@ -189,6 +193,7 @@ def evaluate(
         assess(truth),
         _risk(published, verification),
         attacked(published, truth, seed, tell) if verification.ok else None,
+        joints_of(published, truth, refused),
         useful,
         trial.effects() if verification.ok and trial is not None else {},
     )
