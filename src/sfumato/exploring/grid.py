@@ -20,6 +20,7 @@ from sfumato.algorithms.recoding.subtree import Sibling, Subtree
 from sfumato.algorithms.topdown import TopDown
 from sfumato.audits.risk import Risk
 from sfumato.errors import ParameterError
+from sfumato.forms.registry import FORMS
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.base import Model
 from sfumato.models.closeness import TCloseness
@@ -131,7 +132,7 @@ def settings_of(risk: Risk, methods: Sequence[str], given: Mapping[str, Sequence
 
 
 def _needs_values(method: str) -> bool:
-    return method in METHODS and METHODS[method]().form != "generalized"
+    return method in METHODS and not FORMS[METHODS[method]().form].boxes
 
 
 def _given(method: str, asked: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
