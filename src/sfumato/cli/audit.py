@@ -16,7 +16,7 @@ from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
 from sfumato.cli.methods import seconds
-from sfumato.cli.reading import table_options
+from sfumato.cli.reading import engine_options, table_options
 from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
 from sfumato.statdb.database import StatDB
@@ -86,6 +86,7 @@ _COLOURS = {
     "-o", "--output", metavar="FILE", help="Page to write, and beside it the same as JSON."
 )
 @table_options
+@engine_options("auto", "memory", "stream")
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 def audit(
@@ -123,6 +124,8 @@ def audit(
         require_place(page, force=force)
     is_database = (Path(folder) / HEADER).exists()
     _require_table(truth, schema_path, others, is_database=is_database)
+    if is_database and reading["engine"] != "auto":
+        raise click.UsageError("--engine is for the true table; a database has its own")
     if is_database and (sensitive or listed):
         raise click.UsageError("--list and --sensitive are for releases; this is a database")
     for one in releases:

@@ -27,6 +27,7 @@ from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.forms.registry import Release
 from sfumato.statdb.layout.layout import Layout
+from sfumato.statdb.layout.making import First
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.worlds import compared, crossed, exchanged
@@ -104,9 +105,8 @@ def _again(responder: Responder, table: Microdata, seed: int) -> Responder:
     mixed, m, framework = shuffled(table, seed), responder.m, responder.framework
     if responder.size:
         return Responder.create(mixed, m=m, size=responder.size, framework=framework)
-    return Responder.create(
-        mixed, m=m, first="signatures", cohort=responder.cohort, framework=framework
-    )
+    first: First = "regions" if responder.region else "signatures"
+    return Responder.create(mixed, m=m, first=first, cohort=responder.cohort, framework=framework)
 
 
 def _worlds(responder: Responder) -> Probe:

@@ -104,10 +104,11 @@ class StatDB:
 
         Every row hides among ``m`` sensitive values. By default (``first`` "neighbours") it stands
         for ever in one group of at least ``size`` neighbours, five times m if not given, in which
-        no value has more than 1/m of the rows. With ``first`` "signatures" or "anatomize", groups
-        have every value once, and rows are regrouped for every question inside ``cohort`` groups,
-        8 if not given: fewer keep more to themselves, more make shorter intervals, None is the
-        paper's whole bucket. A cohort is for such groups only.
+        no value has more than 1/m of the rows. If a ``cohort`` is given, groups have every value
+        once, and rows are regrouped for every question inside so many groups: fewer keep more to
+        themselves, more make shorter intervals, None is the paper's whole bucket. These groups are
+        those of regions of neighbours (``first`` "regions", with 8 to a cohort if not given), or of
+        the whole table, as in the paper ("signatures", "anatomize").
 
         ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known anyway;
         "generalization" does not show them, and has longer intervals. A ``seed`` makes the database
@@ -392,9 +393,11 @@ def _facts(responder: Responder, counterfeits: int, kept: Mapping[str, Any]) -> 
 
 
 def _made(responder: Responder) -> dict[str, int | None]:
-    """The size of what rows hide in: neighbourhoods, or cohorts."""
+    """The size of what rows hide in: neighbourhoods, or cohorts, perhaps in regions."""
     if responder.size is not None:
         return {"size": responder.size}
+    if responder.region is not None:
+        return {"cohort": responder.cohort, "region": responder.region}
     return {"cohort": responder.cohort}
 
 
@@ -409,4 +412,5 @@ def _responder(contents: Contents) -> Responder:
         framework=facts["framework"],
         stored=(Neighbourhoods if near else Layout).of_named(contents.arrays),
         size=int(facts["size"]) if near else None,
+        region=int(facts["region"]) if "region" in facts else None,
     )
