@@ -17,11 +17,15 @@ from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
 from sfumato.cli.statdb_admin import log, token
 from sfumato.cli.statdb_serve import serve
+from sfumato.core.answer import Result
 from sfumato.core.microdata import Microdata
+from sfumato.core.query import COUNT, Query
 from sfumato.core.schema import Schema
 from sfumato.engines.choice import Cluster, Engine
 from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
+from sfumato.queries.asked import question_of
+from sfumato.statdb.accuracy import bands_of
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.layout.making import Cohort, First
 from sfumato.statdb.store import require_absent
@@ -73,7 +77,7 @@ for command in (serve, token, log):
     type=_Cohort(),
     default="default",
     help="Groups that are regrouped among each other, 8 by default; not for neighbours. Fewer tell "
-    "less, more make shorter intervals; all: no limit, as in the paper.",
+    "less, more make shorter intervals; all: no limit and no regions, as in the paper.",
 )
 @click.option(
     "--framework",
@@ -86,8 +90,9 @@ for command in (serve, token, log):
     "--first",
     type=click.Choice(get_args(First)),
     help="neighbours: groups of neighbours that are never regrouped, the default unless there is a "
-    "cohort. signatures, anatomize: groups that are regrouped for every question; anatomize has "
-    "longer intervals.",
+    "cohort. regions, signatures, anatomize: groups that are regrouped for every question, inside "
+    "regions of neighbours (with a number as cohort the default) or in the whole table; anatomize "
+    "has longer intervals.",
 )
 @click.option(
     "--size",
@@ -157,9 +162,31 @@ def query(folder: str, sql: str, form: str) -> None:
     """Answer a SELECT about the database in FOLDER.
 
     Every aggregate comes as an interval from lo to hi that contains the truth; the value before
-    it is an estimate. Asked again, or in other words, the answer is the same.
+    it is an estimate. Asked again, or in other words, the answer is the same. Below the table
+    stands how far estimates like these were off when the database was made, which is for you only.
     """
-    print_result(StatDB.open(folder).query(sql), form)
+    database = StatDB.open(folder)
+    result = database.query(sql)
+    print_result(result, form)
+    if form == "table":
+        _tell_errors(database, question_of(sql), result)
+
+
+def _tell_errors(database: StatDB, asked: Query, result: Result) -> None:
+    """How far estimates of counts like these were off."""
+    counts = [place for place, one in enumerate(asked.select) if one == COUNT]
+    answers = [line[place] for line in result.answers for place in counts]
+    estimates = [answer.estimate for answer in answers if not answer.exact]
+    bands = bands_of(database.errors, estimates, database.responder.n_rows)
+    if bands:
+        page = show.console()
+        show.say(page, "For you only: such estimates were off, when the database was made,")
+        for band in bands:
+            show.say(
+                page,
+                f"  of at most {band.share:.1%} of the rows: half of them by {band.half:.1%} or "
+                f"less, 9 in 10 by {band.most:.1%} or less",
+            )
 
 
 @statdb.command()
@@ -208,7 +235,11 @@ def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """How a database was made, from what everybody may know."""
     if "size" in known:
         return [("made of", "neighbours, never regrouped"), ("rows in a group", known["size"])]
-    return [("made of", "groups that are regrouped"), ("cohort", known["cohort"] or "all")]
+    cohort = ("cohort", known["cohort"] or "all")
+    if "region" in known:
+        made = ("made of", "groups that are regrouped in regions of neighbours")
+        return [made, ("rows in a region", known["region"]), cohort]
+    return [("made of", "groups that are regrouped"), cohort]
 
 
 @statdb.command()
