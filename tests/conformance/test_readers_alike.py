@@ -31,7 +31,7 @@ from sfumato.forms import files as release_files
 from sfumato.forms import load
 from sfumato.forms.generalized import counted
 from tests.conformance.test_engines import CASES, UNWRITABLE, WRITERS
-from tests.support.risks import without_sets
+from tests.support.memory import without_memory_only
 from tests.support.sealing import reseal
 from tests.support.seeds import long_seed
 
@@ -202,7 +202,7 @@ def test_a_release_is_as_good(release: Any, workload: Any, in_parts: int, tmp_pa
     with open_parts(source, SCHEMA, ENOUGH) as truth:
         assert truth.engine is not None
         here = sf.evaluate(folder, truth, asked, queries=40, seed=3)
-        assert without_sets(here.to_dict()) == without_sets(there.to_dict())
+        assert without_memory_only(here.to_dict()) == without_memory_only(there.to_dict())
 
 
 def _answered(release: Any, workload: Any) -> Any:
@@ -254,7 +254,7 @@ def test_a_release_too_large_to_be_asked_is_refused(tmp_path: Path) -> None:
 def looked_at(source: Path, schema: sf.Schema | None = None, memory: int = ENOUGH) -> Any:
     try:
         found = inspect_table(source, schema, missing=("x", "0"), memory_limit=memory)
-        risk = None if found.risk is None else without_sets(found.risk.to_dict())
+        risk = None if found.risk is None else without_memory_only(found.risk.to_dict())
         return {"rest": replace(found, risk=None), "risk": risk}
     except SfumatoError as error:
         return f"{type(error).__name__}: {error}"

@@ -34,7 +34,7 @@ from tests.conformance.test_readers_alike import (
 from tests.support.clusters import Cluster, Replaying
 from tests.support.clusters import cluster as real_cluster
 from tests.support.commands import sfumato
-from tests.support.risks import without_sets
+from tests.support.memory import without_memory_only
 
 QUESTIONS = (
     "SELECT COUNT(*) FROM t WHERE age < 40 AND ill = 'flu'",
@@ -66,7 +66,9 @@ def source(folder: Path) -> Path:
 def require_alike(truth: TableParts, folder: Path) -> None:
     """Counts, questions, risks and the evaluation are those of memory."""
     whole = TableParts.of(PEOPLE)
-    assert without_sets(sf.assess(truth).to_dict()) == without_sets(sf.assess(PEOPLE).to_dict())
+    assert without_memory_only(sf.assess(truth).to_dict()) == without_memory_only(
+        sf.assess(PEOPLE).to_dict()
+    )
     counts = truth.counts(QUESTIONS[:1])
     assert counts.estimate.tolist() == whole.counts(QUESTIONS[:1]).estimate.tolist()
     for question in QUESTIONS:
@@ -78,8 +80,8 @@ def require_alike(truth: TableParts, folder: Path) -> None:
     assert rows.to_dict() == expected_rows.to_dict()
     assert persons.to_dict()["mean"] == pytest.approx(expected_persons.to_dict()["mean"])
     how: dict[str, Any] = {"queries": 20, "seed": 3}
-    assert without_sets(sf.evaluate(folder, truth, **how).to_dict()) == (
-        without_sets(sf.evaluate(folder, PEOPLE, **how).to_dict())
+    assert without_memory_only(sf.evaluate(folder, truth, **how).to_dict()) == (
+        without_memory_only(sf.evaluate(folder, PEOPLE, **how).to_dict())
     )
 
 
@@ -208,7 +210,7 @@ def test_commands_take_an_engine(workers: Replaying, tmp_path: Path) -> None:
         many = sfumato(tmp_path, *command, *beside, "--engine", "dask")
         assert one.returncode == many.returncode == 0, (one.stderr, many.stderr)
         alone, together = (json.loads(_untimed(done.stdout)) for done in (one, many))
-        assert without_sets(alone) == without_sets(together)
+        assert without_memory_only(alone) == without_memory_only(together)
     assert workers.stages
     refused = sfumato(tmp_path, "breach", str(folder), "--person", "age=30", "--engine", "dask")
     assert refused.returncode == 2
