@@ -17,6 +17,7 @@ from sfumato.server.databases import State
 from sfumato.server.http import JSON, to_json
 from sfumato.server.questions import Asked, Question, Rowless, Timed, understood
 from sfumato.server.sentences import sentence
+from sfumato.statdb.access.ledger_records import LONGEST_ANSWER, clean, reference_to
 from sfumato.statdb.count import asking
 
 Form: TypeAlias = Literal["json", "csv", "arrow"]
@@ -30,12 +31,16 @@ _OVERHEAD = 2_000  # bytes of an answer besides its texts, roughly
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answered:
-    """An answer, and its texts: ``content`` for the client, ``recorded`` for the ledger."""
+    """An answer, and its texts: ``content`` for the client, ``recorded`` for the ledger.
+
+    A long text is ``kept`` beside the ledger's records, which refer to it.
+    """
 
     question: Question
     result: Result
     content: bytes
     recorded: str
+    kept: str | None
     metadata: Mapping[str, str]
     tables: dict[Form, bytes] = field(default_factory=dict)
 
@@ -87,7 +92,13 @@ def answer(state: State, question: Question, until: float) -> Answered:
     metadata = {
         name: str(value) for name, value in {**state.facts, "canonical": question.sql}.items()
     }
-    return Answered(question, result, content, rows.decode(), metadata)
+    return Answered(question, result, content, *_recorded(rows.decode()), metadata)
+
+
+def _recorded(rows: str) -> tuple[str, str | None]:
+    """What a record says, and what is kept beside it: made once, however often it is asked."""
+    text = clean(rows)
+    return (text, None) if len(text) <= LONGEST_ANSWER else (reference_to(text), text)
 
 
 def remember(state: State, asked: Asked, answered: Answered) -> None:

@@ -8,7 +8,6 @@ domains for ends, for people and for the ledger; reading that text gives the sam
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from sfumato.queries.sql.writing import sql_of
 from sfumato.server.errors import invalid
 from sfumato.statdb.count.asking import conditions_of
 from sfumato.statdb.count.conditions import Axis, Conditions, Runs, is_all
-from sfumato.statdb.count.plain_text import read_plain
+from sfumato.statdb.count.plain_text import read_plain_question
 from sfumato.statdb.responder import Responder
 
 _FEW = 20  # so many values are listed rather than told by their ends
@@ -50,7 +49,7 @@ class Asked:
     def read(self) -> Query:
         """The query, or a refusal."""
         if self.is_sql:
-            return _plain(self.text) or parse(self.text)
+            return read_plain_question(self.text) or parse(self.text)
         try:
             return from_line(self.text)
         except DataError as error:
@@ -216,15 +215,6 @@ def _reason(error: DataError) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-# the most frequent question, whose condition is read without a grammar if it is plain enough
-_COUNT = re.compile(r"\s*SELECT\s+COUNT\(\*\)\s+FROM\s+t\s+WHERE\b", re.IGNORECASE | re.ASCII)
-
-
-def _plain(text: str) -> Query | None:
-    found = _COUNT.match(text)
-    return None if found is None else read_plain(text[found.end() :])
 
 
 def _left(axis: Axis, runs: Runs | None) -> int:

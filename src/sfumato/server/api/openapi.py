@@ -149,6 +149,11 @@ _FLAG = {"type": "boolean"}
 _ANY: dict[str, Any] = {}  # a value of a column: a number, a text, true or false, or null
 _HEADERS = {"X-Request-ID": {"schema": _TEXT, "description": "Names the request in the logs."}}
 
+_RECEIPT = {
+    "type": "string", "pattern": "^[0-9]+-[0-9a-f]{64}$",
+    "description": "Number and digest of the record in the ledger; GET /v1/receipt checks it.",
+}  # fmt: skip
+_RECEIVED = {"receipt": _RECEIPT}
 _ENVELOPE = {
     "request_id": _TEXT,
     "database": _TEXT,
@@ -205,10 +210,10 @@ _SCHEMAS: dict[str, Any] = {
         "key": {"type": "object"},
         "answers": {"type": "object", "additionalProperties": _ref("Interval")},
     }),
-    "Answer": _object({**_ENVELOPE, **_RESULT}, _SENTENCE),
+    "Answer": _object({**_ENVELOPE, **_RECEIVED, **_RESULT}, _SENTENCE),
     "Answers": _object({
         **_ENVELOPE,
-        "results": _list({"oneOf": [_object(_RESULT, _SENTENCE), _ref("Error")]}),
+        "results": _list({"oneOf": [_object({**_RECEIVED, **_RESULT}, _SENTENCE), _ref("Error")]}),
     }),
     "Explained": _object({
         "request_id": _TEXT, "database": _TEXT, "answerable": {"const": True}, "canonical": _TEXT,
@@ -232,7 +237,12 @@ _SCHEMAS: dict[str, Any] = {
         "guarantee": _object({"short": _TEXT, "text": _TEXT}),
         "attributes": _list(_ref("Attribute")),
     }),
-    "Ledger": _object({"records": _list({"type": "object"}), "total": _WHOLE}),
+    "Ledger": _object({
+        "records": _list({"type": "object"}), "total": _WHOLE,
+        "answers": {"type": "object", "additionalProperties": _TEXT,
+                    "description": "Long answers, by the SHA-256 that records name."},
+    }),
+    "Checked": _object({"record": {"type": "object"}, "head": _RECEIPT}, {"answer": _TEXT}),
     "Tokens": _object({"tokens": _list({"type": "object"})}),
     "Health": _object({"status": _TEXT}, {"databases": _WHOLE}),
 }  # fmt: skip
@@ -248,6 +258,7 @@ _PARAMETERS = {
         "format", "The Accept header works, too.", {"enum": ["json", "csv", "arrow"]}
     ),
     "sql": _parameter("sql", "The question.", _TEXT, required=True),
+    "receipt": _parameter("receipt", "It came with an answer.", _RECEIPT, required=True),
     "first": _parameter("first", "Number of a record.", {"type": "integer", "minimum": 1}),
     "limit": _parameter("limit", "At most 1,000 come.", {"type": "integer", "minimum": 1}),
     "name": {
@@ -312,6 +323,12 @@ OPERATIONS: Mapping[str, Operation] = {
         {JSON: _ref("Ledger")},
         ("database", "first", "limit"),
         codes=("unknown_database", "ledger_unavailable"),
+    ),
+    "receipt": Operation(
+        "The record that a receipt is for, and the end of the chain; others are not found.",
+        {JSON: _ref("Checked")},
+        ("database", "receipt"),
+        codes=("unknown_database", "not_found", "ledger_unavailable"),
     ),
     "tokens": Operation(
         "Tokens without their secrets.",

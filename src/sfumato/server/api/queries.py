@@ -29,6 +29,8 @@ from sfumato.server.questions import Asked, QueryTimeout, Question, asked_of
 from sfumato.server.service import Service
 from sfumato.statdb.access.ledger_records import Entry
 
+RECEIPT = "X-Receipt"
+
 
 @dataclass(slots=True, eq=False)
 class Outcome:
@@ -42,6 +44,7 @@ class Outcome:
     answered: Answered | None = None
     error: ApiError | None = None
     cached: bool = False
+    receipt: str = ""
 
 
 async def query(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
@@ -102,11 +105,13 @@ async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form
     if outcome.error is not None:
         raise outcome.error
     assert outcome.answered is not None
+    receipt = outcome.receipt
     if form != "json":
-        return Reply(table, MEDIA[form])
+        return Reply(table, MEDIA[form], headers=((RECEIPT, receipt),))
     return Reply(
-        b'{"request_id":"%s",%s,%s}'
-        % (call.request_id.encode(), state.head, outcome.answered.content)
+        b'{"request_id":"%s","receipt":"%s",%s,%s}'
+        % (call.request_id.encode(), receipt.encode(), state.head, outcome.answered.content),
+        headers=((RECEIPT, receipt),),
     )
 
 
@@ -139,7 +144,7 @@ def _result(outcome: Outcome, request_id: str) -> bytes:
     if outcome.answered is None:
         assert outcome.error is not None
         return to_json({"error": outcome.error.stated(request_id)})
-    return b"{%s}" % outcome.answered.content
+    return b'{"receipt":"%s",%s}' % (outcome.receipt.encode(), outcome.answered.content)
 
 
 def _charge(service: Service, who: str, state: State, outcomes: Sequence[Outcome]) -> None:
@@ -209,7 +214,10 @@ async def _log(
     """Append to the ledger; nothing may be sent before this returns."""
     if not outcomes:
         return
-    await grant.served.ledger.append([_entry(call, grant, state, one) for one in outcomes])
+    entries = [_entry(call, grant, state, one) for one in outcomes]
+    records = await grant.served.ledger.append(entries)
+    for one, record in zip(outcomes, records, strict=True):
+        one.receipt = str(record.receipt)
     questions, name = service.metrics.questions, grant.served.name
     for one in outcomes:
         became = one.error.code if one.error else "cached" if one.cached else "answered"
@@ -218,9 +226,10 @@ async def _log(
 
 def _entry(call: Call, grant: Grant, state: State, outcome: Outcome) -> Entry:
     kind: Literal["answer", "refusal"] = "answer"
-    question, said = outcome.question, ""
+    question, said, kept = outcome.question, "", None
     if outcome.answered is not None:
         question, said = outcome.answered.question, outcome.answered.recorded
+        kept = outcome.answered.kept
     elif outcome.error is not None:
         kind, said = "refusal", outcome.error.code
     return Entry(
@@ -232,6 +241,7 @@ def _entry(call: Call, grant: Grant, state: State, outcome: Outcome) -> Entry:
         canonical=None if question is None else question.sql,
         answer=said,
         generation=state.generation,
+        kept=kept,
     )
 
 

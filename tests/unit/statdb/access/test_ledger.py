@@ -300,11 +300,11 @@ def test_a_damaged_file_is_no_ledger(folder: Path) -> None:
 
 def test_a_newer_format_is_named(folder: Path) -> None:
     Ledger.open(folder).close()
-    tampered(folder, "UPDATE ledger SET version = 2")
+    tampered(folder, "UPDATE ledger SET version = 3")
     for read_only in (False, True):
         with pytest.raises(StoreError, match="a newer one"):
             Ledger.open(folder, read_only=read_only)
-    tampered(folder, "UPDATE ledger SET version = 1")
+    tampered(folder, "UPDATE ledger SET version = 2")
     Ledger.open(folder).close()  # and the lock was given back
 
 
