@@ -29,6 +29,7 @@ EXPECTED: dict[str, set[str]] = {
     "query": set(ROLES),
     "ask": set(ROLES),
     "explain": set(ROLES),
+    "receipt": set(ROLES),
     "ledger": {"auditor", "owner"},
     "metrics": {"auditor", "owner"},
     "tokens": {"owner"},
@@ -49,6 +50,8 @@ def request(kit: Kit, route: Route, headers: dict[str, str]) -> Any:
     path = route.path.replace("{name}", "index.html")
     if route.name == "ask":
         path = f"{path}?sql={COUNT}"
+    if route.name == "receipt":
+        path = f"{path}?receipt={kit.records()[-1].receipt}"
     body = {"json": {"sql": COUNT}} if route.method == "POST" else {}
     return kit.http.request(route.method, path, headers=headers, **body)
 

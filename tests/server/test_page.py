@@ -309,7 +309,7 @@ def test_several_databases(
 ) -> None:
     copies = [tmp_path / path.name for path in (folder_of_people, folder_of_wages)]
     for path, copy in zip((folder_of_people, folder_of_wages), copies, strict=True):
-        shutil.copytree(path, copy, ignore=shutil.ignore_patterns("*.sqlite*"))
+        shutil.copytree(path, copy, ignore=shutil.ignore_patterns("access*", "ledger*"))
     page = visit(serve(*copies))
     expect(page.locator("#lead")).to_contain_text("people")
     page.select_option("#database", "wages")
@@ -477,7 +477,7 @@ def test_a_token_is_asked_for_and_kept_in_the_tab(
     from sfumato.statdb.access.tokens import Tokens
 
     folder = tmp_path / "guarded.statdb"
-    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("access*", "ledger*"))
     _, secret = Tokens.open(folder).create("a test", "analyst")
     page = visit(serve(folder, require_tokens=True))
     expect(page.get_by_label("Token")).to_be_focused()
@@ -501,7 +501,7 @@ def test_a_busy_server_and_a_lost_one(
     from sfumato.server.limits import Limits
 
     folder = tmp_path / "busy.statdb"
-    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("access*", "ledger*"))
     page = visit(serve(folder, limits=Limits(rate=0.01, burst=3)))
     expect(page.locator("#lead")).to_contain_text("400 people")
     page.click("#ask-button")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.core.answer import Answer, Result, plain
@@ -146,6 +147,17 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _csv(result: Result) -> bytes:
+    table = result.table
+    columns = [_plain_cells(column) for column in table.columns]
+    names = _plain_cells(pa.chunked_array([table.column_names], pa.string())).to_pylist()
     sink = io.BytesIO()
-    pyarrow.csv.write_csv(result.table, sink)
+    pyarrow.csv.write_csv(pa.table(columns, names=names), sink)
     return sink.getvalue()
+
+
+def _plain_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts with an apostrophe before what a spreadsheet would compute."""
+    if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
+        return column
+    computed = pc.match_substring_regex(column, r"^[=+\-@\t\r]")
+    return pc.if_else(computed, pc.binary_join_element_wise("'", column, ""), column)

@@ -137,6 +137,9 @@ class Served:
                 fresh, lost = Tokens.open(self.folder), self.tokens
             except StoreError:
                 return False
+            if lost.were_in_use and not fresh.in_use:
+                fresh.close()  # made anew, by somebody who looked: it would open every door
+                return False
             self.tokens = fresh
             lost.close()
         return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -21,6 +20,7 @@ from sfumato.server.sentences import long_guarantee, short_guarantee
 from sfumato.server.service import Service
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_records import Head, Record, referred
+from sfumato.statdb.access.receipts import matching
 
 Result = TypeVar("Result")
 
@@ -83,8 +83,8 @@ async def receipt(service: Service, call: Call, grants: Sequence[Grant]) -> Repl
         wanted = Head.of(parameters.get("receipt", ""))
     except ParameterError as error:
         raise invalid(str(error), "it stands in the answer as receipt") from None
-    found = await _read_ledger(service, call, grant, lambda ledger: _received(ledger, wanted))
-    if found is None:
+    found = await _read_ledger(service, call, grant, lambda ledger: matching(ledger, wanted))
+    if found is None or "record" not in found:
         raise ApiError(
             "not_found",
             "the ledger has no such record",
@@ -92,15 +92,6 @@ async def receipt(service: Service, call: Call, grants: Sequence[Grant]) -> Repl
             "changed or cut off: tell everybody who relies on the answers",
         )
     return Reply.of(found)
-
-
-def _received(ledger: Ledger, wanted: Head) -> dict[str, Any] | None:
-    record = next(ledger.records(wanted.number), None) if wanted.number else None
-    if record is None or not hmac.compare_digest(str(record.receipt), str(wanted)):
-        return None
-    told: dict[str, Any] = {"record": record.to_dict(), "head": str(ledger.head())}
-    answer = ledger.answer(record.entry)
-    return told if answer is None else {**told, "answer": answer}
 
 
 async def _read_ledger(

@@ -96,10 +96,11 @@ class Ledger:
         path = folder / FILE
         if read_only:
             return _opened_to_read(path)
-        lock, begun = None if beside else locked(folder), not path.exists()
+        begun = not path.exists()
+        if begun:
+            require_none_before(folder)
+        lock = None if beside else locked(folder)
         try:
-            if begun:
-                require_none_before(folder)
             opened = open_private(path, SCRIPT.format(name=secrets.token_hex(16)))
         except BaseException as error:
             if begun:  # and never written to: there is nothing to lose

@@ -92,7 +92,7 @@ class Check:
             "path": str(self.path),
             "ok": self.ok,
             "records": self.records,
-            "head": self.head.digest,
+            "head": str(self.head),
             "checks": [
                 {"statement": one.statement, "kept": one.kept, "detail": one.detail}
                 for one in self.statements
@@ -103,7 +103,7 @@ class Check:
 
     def lines(self) -> Iterator[str]:
         """For people."""
-        yield f"{self.path}: {self.records:,} records, head {self.head.digest}"
+        yield f"{self.path}: {self.records:,} records, head {self.head}"
         for one in self.statements:
             yield f"  {'kept  ' if one.kept else 'BROKEN'} {one.statement}"
             if one.detail:

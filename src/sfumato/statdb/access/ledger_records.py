@@ -16,22 +16,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
+from sfumato.core.receipts import Head, digest_of, reference_to, referred, sha256_of
 from sfumato.errors import ParameterError
+
+__all__ = [
+    "ENTRY_FIELDS",
+    "LONGEST_ANSWER",
+    "LONGEST_QUESTION",
+    "Entry",
+    "Head",
+    "Kind",
+    "Record",
+    "chained",
+    "clean",
+    "digest_of",
+    "flaw",
+    "reference_to",
+    "referred",
+    "sha256_of",
+]
 
 LONGEST_QUESTION = 10_000  # letters
 LONGEST_ANSWER = 300  # letters that stand in a record itself
 # what was asked; what the owner did; what the clock did
 Kind: TypeAlias = Literal["answer", "refusal", "denied", "start", "stop", "token", "apply", "clock"]
 _KINDS = frozenset(get_args(Kind))
-_REFERENCE = re.compile(r'\{"sha256":"([0-9a-f]{64})"\}')
-_RECEIPT = re.compile(r"\s*([0-9]{1,18})-([0-9a-fA-F]{64})\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,54 +114,9 @@ class Record:
         return {**stated, "previous": self.previous, "digest": self.digest}
 
 
-class Head(NamedTuple):
-    """A place in the chain: a record's number and digest; 0 and the genesis without any."""
-
-    number: int
-    digest: str
-
-    def __str__(self) -> str:
-        """As receipts and heads are written: 17-9f86d0..."""
-        return f"{self.number}-{self.digest}"
-
-    @classmethod
-    def of(cls, text: str) -> Head:
-        """Read one that was written so."""
-        found = _RECEIPT.fullmatch(text)
-        if found is None:
-            raise ParameterError(
-                f"{text[:80]!r} is no receipt and no head: a number, a hyphen and 64 hexadecimal "
-                "digits",
-                parameter="receipt",
-            )
-        return cls(int(found[1]), found[2].lower())
-
-
 def clean(text: str) -> str:
     """A text with halves of letters spelled out."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def reference_to(answer: str) -> str:
-    """What a record says of a long answer."""
-    return f'{{"sha256":"{sha256_of(answer)}"}}'
-
-
-def referred(answer: str | None) -> str | None:
-    """The SHA-256 of the answer that a record refers to; None if the record has it itself."""
-    found = None if answer is None else _REFERENCE.fullmatch(answer)
-    return None if found is None else found[1]
-
-
-def sha256_of(answer: str) -> str:
-    """The name of an answer that is kept beside the records."""
-    return hashlib.sha256(answer.encode()).hexdigest()
-
-
-def digest_of(stated: dict[str, Any]) -> str:
-    """SHA-256 of an object."""
-    text = json.dumps(stated, sort_keys=True, separators=(",", ":"))  # ASCII by default
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def chained(entries: Sequence[Entry], head: Head, last: str = "") -> list[Record]:

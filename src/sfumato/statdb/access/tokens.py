@@ -102,7 +102,9 @@ class Tokens:
         require_folder(Path(folder))
         path = Path(folder) / FILE
         try:
-            return cls(open_private(path, _SCRIPT))
+            opened = cls(open_private(path, _SCRIPT))
+            opened._current()
+            return opened
         except (sqlite3.Error, OSError) as error:
             raise StoreError(explained(path, error), path=path) from error
 
@@ -155,6 +157,11 @@ class Tokens:
         Then nobody gets in without one, also when all have expired or were revoked.
         """
         return bool(self._current())
+
+    @property
+    def were_in_use(self) -> bool:
+        """The same as far as it was seen, also when the file is gone."""
+        return bool(self._known)
 
     def __len__(self) -> int:
         """How many tokens are valid."""
