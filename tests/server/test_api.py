@@ -30,7 +30,7 @@ def test_a_count_shows_all_that_was_promised(kit: Kit) -> None:
     truth = sf.StatDB.open(kit.folder).query(young).answer
     assert set(told) == {
         "request_id", "receipt", "database", "generation", "guarantee", "canonical", "by",
-        "aggregates", "sentence", "rows",
+        "in_words", "aggregates", "sentence", "rows",
     }  # fmt: skip
     assert told["rows"] == [
         {
@@ -111,6 +111,8 @@ def test_csv_and_arrow_hold_the_same(kit: Kit, how: str) -> None:
         assert reply.headers["content-type"].startswith(media)
         if form == "csv":
             read = pyarrow.csv.read_csv(io.BytesIO(reply.content))
+            assert set(read["question"].to_pylist()) == {"people with disease flu, by sex"}
+            read = read.drop_columns("question")
             assert read.cast(local.schema).equals(local)  # 57.0 is written as 57
         else:
             table = pa.ipc.open_stream(reply.content).read_all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -17,7 +17,7 @@ from sfumato.core.query import COUNT
 from sfumato.server.databases import State
 from sfumato.server.http import JSON, to_json
 from sfumato.server.questions import Asked, Question, Rowless, Timed, understood
-from sfumato.server.sentences import sentence
+from sfumato.server.sentences import in_words, sentence
 from sfumato.statdb.access.ledger_records import LONGEST_ANSWER, clean, reference_to
 from sfumato.statdb.count import asking
 
@@ -53,7 +53,8 @@ class Answered:
     def table(self, form: Form) -> bytes:
         """The answer as CSV or Arrow."""
         if form not in self.tables:
-            self.tables[form] = _csv(self.result) if form == "csv" else self._arrow()
+            words = in_words(self.question.query)
+            self.tables[form] = _csv(self.result, words) if form == "csv" else self._arrow()
         return self.tables[form]
 
     def _arrow(self) -> bytes:
@@ -67,10 +68,14 @@ class Answered:
         return sink.getvalue()
 
 
-def remembered(state: State, asked: Asked) -> Answered | None:
-    """The answer to a question that was asked before in the same words."""
-    key = state.texts.get(asked)
-    return None if key is None else state.answers.get(key)
+def remembered(state: State, asked: Asked) -> tuple[Answered, Sequence[str]] | None:
+    """The answer to a question that was asked before in the same words, and notes on these."""
+    found = state.texts.get(asked)
+    if found is None:
+        return None
+    key, notes = found
+    answered = state.answers.get(key)
+    return None if answered is None else (answered, notes)
 
 
 def read(state: State, asked: Asked, most_groups: int) -> Question:
@@ -84,6 +89,7 @@ def answer(state: State, question: Question, until: float) -> Answered:
     rows = to_json(_rows(result))
     stated: dict[str, Any] = {
         "canonical": question.sql,
+        "in_words": in_words(question.query),
         "by": result.by,
         "aggregates": result.names,
     }
@@ -102,12 +108,12 @@ def _recorded(rows: str) -> tuple[str, str | None]:
     return (text, None) if len(text) <= LONGEST_ANSWER else (reference_to(text), text)
 
 
-def remember(state: State, asked: Asked, answered: Answered) -> None:
+def remember(state: State, asked: Asked, answered: Answered, notes: Sequence[str]) -> None:
     """Keep an answer, by its meaning and by its words."""
     key = answered.question.key
     state.answers.put(key, answered, answered.size)
     if len(asked.text) < 4_096:
-        state.texts.put(asked, key, len(asked.text) + 500)
+        state.texts.put(asked, (key, notes), len(asked.text) + 500)
 
 
 def explain(state: State, asked: Asked, most_groups: int) -> dict[str, Any]:
@@ -146,8 +152,9 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _csv(result: Result) -> bytes:
-    table = result.table
+def _csv(result: Result, words: str) -> bytes:
+    """The table, and in its last column what was asked: a file is all that many people see."""
+    table = result.table.append_column("question", pa.array([words] * len(result), pa.string()))
     columns = [_plain_cells(column) for column in table.columns]
     names = _plain_cells(pa.chunked_array([table.column_names], pa.string())).to_pylist()
     sink = io.BytesIO()

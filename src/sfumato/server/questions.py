@@ -27,6 +27,7 @@ from sfumato.queries.json import from_line
 from sfumato.queries.sql import parse
 from sfumato.queries.sql.writing import sql_of
 from sfumato.server.errors import invalid
+from sfumato.server.unknown_values import notes_on
 from sfumato.statdb.count.asking import conditions_of
 from sfumato.statdb.count.conditions import Axis, Conditions, Runs, is_all
 from sfumato.statdb.count.plain_text import read_plain_question
@@ -62,12 +63,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query in canonical form, with its ``key`` for programs and its ``sql`` for people."""
+    """A query in canonical form, with its ``key`` for programs and its ``sql`` for people.
+
+    ``notes`` are on what it named and nobody has.
+    """
 
     query: Query
     key: tuple[Any, ...]
     sql: str
     groups: int
+    notes: tuple[str, ...] = ()
 
     @property
     def uses(self) -> list[str]:
@@ -125,7 +130,9 @@ def canonical(responder: Responder, query: Query, most_groups: int) -> Question:
         )
     where = {name: _predicate(responder.axes[name], runs) for name, runs in kept.items()}
     meant = Query(where, bound.select, bound.by, places=query.places)
-    return Question(meant, (tuple(kept.items()), bound.select, bound.by), sql_of(meant), groups)
+    key = (tuple(kept.items()), bound.select, bound.by)
+    notes = notes_on(query, responder.catalog, responder.axes)
+    return Question(meant, key, sql_of(meant), groups, notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

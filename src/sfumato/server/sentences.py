@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from datetime import date, datetime, time
 from typing import Any
 
 from sfumato.core.answer import Answer
 from sfumato.core.predicates import Both, Compare, Either, Missing, OneOf, Predicate
-from sfumato.core.query import Query
+from sfumato.core.query import Aggregate, Query
 from sfumato.statdb.responder import Responder
 
 
@@ -58,9 +60,51 @@ def sentence(answer: Answer, asked: Query, rows: int) -> str:
     return f"{number} of the {rows:,} people in the table match {conditions}."
 
 
+def in_words(asked: Query) -> str:
+    """A whole question, for headlines: average wage of people with age from 30 to 50, by sex."""
+    names = _listed(map(_measure, asked.select), "and")
+    whom = "people"
+    if asked.where:
+        conditions = (_condition(name, one) for name, one in asked.where.items())
+        whom = f"people with {_listed(conditions, 'and')}"
+    counted = all(one.attribute is None for one in asked.select)
+    what = whom if counted else f"{names} of {whom if asked.where else 'all people'}"
+    if counted and not asked.where:
+        what = "all people"
+    return f"{what}, by {_listed(map(isolated, asked.by), 'and')}" if asked.by else what
+
+
+def isolated(text: str) -> str:
+    """A text whose letters do not turn around those beside it.
+
+    Marks that turn letters around are shown by their numbers.
+    """
+    clean = _TURNING.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in clean):
+        return f"\N{FIRST STRONG ISOLATE}{clean}\N{POP DIRECTIONAL ISOLATE}"
+    return clean
+
+
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_RIGHT_TO_LEFT = frozenset(("R", "AL"))
+_MEASURES = {
+    "avg": "average",
+    "sum": "sum of",
+    "min": "smallest",
+    "max": "largest",
+    "count": "number with known",
+}
+
+
+def _measure(one: Aggregate) -> str:
+    if one.attribute is None:
+        return "number"
+    return f"{_MEASURES.get(one.function, one.function)} {isolated(one.attribute)}"
+
+
 def _condition(name: str, predicate: Predicate) -> str:
     parts = [_part(part) for part in _alternatives(predicate)]
-    return f"{name} {_listed(parts, 'or')}"
+    return f"{isolated(name)} {_listed(parts, 'or')}"
 
 
 def _alternatives(predicate: Predicate) -> list[Predicate]:
@@ -88,4 +132,4 @@ def _listed(parts: Iterable[str], word: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return value.isoformat() if isinstance(value, date | datetime | time) else str(value)
+    return value.isoformat() if isinstance(value, date | datetime | time) else isolated(str(value))

@@ -162,11 +162,15 @@ _ENVELOPE = {
 }
 _RESULT = {
     "canonical": _TEXT,
+    "in_words": {"type": "string", "description": "The whole question in plain words."},
     "by": _list(_TEXT),
     "aggregates": _list(_TEXT),
     "rows": _list(_ref("Row")),
 }
-_SENTENCE = {"sentence": _TEXT}
+_SENTENCE = {
+    "sentence": _TEXT,
+    "notes": {"type": "array", "items": _TEXT, "description": "On values that nobody has."},
+}
 _ONE = {
     "sql": {"type": "string", "examples": ["SELECT sex, COUNT(*) FROM t GROUP BY sex"]},
 }

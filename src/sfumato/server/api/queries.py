@@ -45,6 +45,7 @@ class Outcome:
     error: ApiError | None = None
     cached: bool = False
     receipt: str = ""
+    notes: Sequence[str] = ()
 
 
 async def query(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
@@ -91,11 +92,9 @@ async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Re
 async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form: Form) -> Reply:
     service.meter.take(grant.who, costs.of_reading(asked))
     state = grant.served.state
-    outcome = Outcome(asked, answered=remembered(state, asked))
+    outcome = _recalled(state, asked)
     if outcome.answered is None:
         await _answer_all(service, grant.who, state, [outcome])
-    else:
-        outcome.cached = True
     _charge(service, grant.who, state, [outcome])
     table = b""
     if form != "json" and (answered := outcome.answered) is not None:
@@ -109,8 +108,7 @@ async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form
     if form != "json":
         return Reply(table, MEDIA[form], headers=((RECEIPT, receipt),))
     return Reply(
-        b'{"request_id":"%s","receipt":"%s",%s,%s}'
-        % (call.request_id.encode(), receipt.encode(), state.head, outcome.answered.content),
+        b'{"request_id":"%s",%s,%s}' % (call.request_id.encode(), state.head, _content(outcome)),
         headers=((RECEIPT, receipt),),
     )
 
@@ -124,12 +122,10 @@ async def _batch(
 ) -> Reply:
     if _form(call, parameters) != "json":
         raise invalid("many answers come as JSON only", "ask one by one for CSV or Arrow")
-    outcomes = [Outcome(asked) for asked in _many(service, body)]
-    service.meter.take(grant.who, sum(costs.of_reading(one.asked) for one in outcomes))
+    questions = _many(service, body)
+    service.meter.take(grant.who, sum(map(costs.of_reading, questions)))
     state = grant.served.state
-    for outcome in outcomes:
-        outcome.answered = remembered(state, outcome.asked)
-        outcome.cached = outcome.answered is not None
+    outcomes = [_recalled(state, asked) for asked in questions]
     unknown = [one for one in outcomes if one.answered is None]
     await _answer_all(service, grant.who, state, unknown)
     _charge(service, grant.who, state, outcomes)
@@ -144,7 +140,22 @@ def _result(outcome: Outcome, request_id: str) -> bytes:
     if outcome.answered is None:
         assert outcome.error is not None
         return to_json({"error": outcome.error.stated(request_id)})
-    return b'{"receipt":"%s",%s}' % (outcome.receipt.encode(), outcome.answered.content)
+    return b"{%s}" % _content(outcome)
+
+
+def _recalled(state: State, asked: Asked) -> Outcome:
+    found = remembered(state, asked)
+    if found is None:
+        return Outcome(asked)
+    answered, notes = found
+    return Outcome(asked, answered=answered, cached=True, notes=notes)
+
+
+def _content(outcome: Outcome) -> bytes:
+    """What is said of one question, without the braces."""
+    assert outcome.answered is not None
+    notes = b'"notes":%s,' % to_json(outcome.notes) if outcome.notes else b""
+    return b'"receipt":"%s",%s%s' % (outcome.receipt.encode(), notes, outcome.answered.content)
 
 
 def _charge(service: Service, who: str, state: State, outcomes: Sequence[Outcome]) -> None:
@@ -182,7 +193,8 @@ async def _answer_all(
         outcome.question, outcome.answered, outcome.error = got.question, got.answered, got.error
         if outcome.answered is not None:
             outcome.cached = got.cached
-            remember(state, outcome.asked, outcome.answered)
+            outcome.notes = outcome.question.notes if outcome.question else ()
+            remember(state, outcome.asked, outcome.answered, outcome.notes)
 
 
 def _answered(service: Service, state: State, asked: Asked, until: float) -> Outcome:

@@ -9,6 +9,7 @@ const LONG_LIST = 8; // values; longer lists can be searched
 /** The widget of an attribute; `changed` is told the condition, or null for none. */
 export function conditionWidget(attribute, id, condition, changed) {
   if (attribute.kind === "numerical") return rangeWidget(attribute, id, condition, changed);
+  if (attribute.values?.length > 2 && attribute.ordered) return classesWidget(attribute, id, condition, changed);
   if (attribute.values) return listWidget(attribute, id, condition, changed);
   return textWidget(attribute, id, condition, changed);
 }
@@ -53,7 +54,7 @@ function endField(attribute, kind, id, end, now, changed) {
 }
 
 /** Two handles on one track. A handle at its end of the track stands for no limit. */
-function slider(attribute, kind, now, changed) {
+function slider(attribute, kind, now, changed, shown = label) {
   const { lo, hi, step, toPlace, toValue } = track(attribute, kind);
   const handles = ["from", "to"].map((end) =>
     make("input", {
@@ -73,7 +74,7 @@ function slider(attribute, kind, now, changed) {
     element.style.setProperty("--to", share(high));
     // where both stand at the right end only the left handle can move
     low.classList.toggle("above", share(low) > 0.5);
-    handles.forEach((handle) => handle.setAttribute("aria-valuetext", label(toValue(Number(handle.value)))));
+    handles.forEach((handle) => handle.setAttribute("aria-valuetext", shown(toValue(Number(handle.value)))));
   }
 
   function moved(end) {
@@ -106,6 +107,40 @@ function track(attribute, kind) {
     lo: Math.floor(min / step) , hi: Math.ceil(max / step), step: 1,
     toPlace: (value) => value / step, toValue: (place) => Number((place * step).toFixed(digits)),
   };
+}
+
+// ----- classes in an order
+
+/** A slider over the classes; single ones can be ticked below. */
+function classesWidget(attribute, id, condition, changed) {
+  const { values } = attribute;
+  const places = { ...attribute, min: 0, max: values.length - 1 };
+  const now = spanOf(values, condition);
+  const words = make("p", { class: "soft small" });
+  const list = make("div");
+  const say = () => {
+    const [from, to] = [now.from === "" ? 0 : now.from, now.to === "" ? values.length - 1 : now.to];
+    words.textContent = `${label(values[from])} to ${label(values[to])}`;
+  };
+  const tell = (wanted) => { changed(wanted); list.replaceChildren(listWidget(attribute, id, wanted, ticked)); };
+  const ticked = (wanted) => { Object.assign(now, spanOf(values, wanted)); slide.show(); say(); changed(wanted); };
+  const slide = slider(places, "number", now, () => {
+    say();
+    const [from, to] = [now.from === "" ? 0 : now.from, now.to === "" ? values.length - 1 : now.to];
+    tell(from === 0 && to === values.length - 1 ? null : { values: values.slice(from, to + 1) });
+  }, (place) => label(values[place]));
+  list.append(listWidget(attribute, id, condition, ticked));
+  say();
+  return make("div", { class: "range-widget" }, slide.element, words,
+    make("details", { class: "small" }, make("summary", { text: "Tick single values" }), list));
+}
+
+/** The places of the first and the last wanted class, "" where there is no limit. */
+function spanOf(values, condition) {
+  const found = (condition?.values ?? []).map((value) => values.indexOf(value)).filter((place) => place >= 0);
+  if (!found.length) return { from: "", to: "" };
+  const [from, to] = [Math.min(...found), Math.max(...found)];
+  return { from: from === 0 ? "" : from, to: to === values.length - 1 ? "" : to };
 }
 
 // ----- lists
