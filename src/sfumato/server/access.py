@@ -6,6 +6,7 @@ the machine ask, as an analyst; one token that was ever made for it ends that.
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -187,4 +188,20 @@ def _secret(call: Call) -> str | None:
     if stated is None:
         return None
     kind, _, secret = stated.decode("latin-1").partition(" ")
+    if kind.lower() == "basic":
+        return _password(secret.strip())
     return secret.strip() if kind.lower() == "bearer" else ""
+
+
+def _password(encoded: str) -> str:
+    """The token in HTTP Basic, which tools know that cannot send headers of one's own.
+
+    It is the password, or the name where there is no password. Browsers are never asked for it, so
+    none keeps it: they would send it along with whatever other pages make them ask.
+    """
+    try:
+        pair = base64.b64decode(encoded, validate=True).decode("latin-1")
+    except ValueError:
+        return ""
+    name, _, password = pair.partition(":")
+    return password or name

@@ -71,7 +71,10 @@ def described(routes: Iterable[Addressed]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": _SCHEMAS,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "password": {"type": "http", "scheme": "basic"},
+            },
         },
     }
 
@@ -92,7 +95,7 @@ def _operation(route: Addressed) -> dict[str, Any]:
     stated: dict[str, Any] = {
         "operationId": route.name,
         "summary": told.summary,
-        "security": [{}, {"token": []}] if private else [],
+        "security": [{}, {"token": []}, {"password": []}] if private else [],
         "responses": {
             "200": {
                 "description": "done",
