@@ -138,6 +138,7 @@ _HOMES = {
     "core.query": ("Aggregate", "Query"),
     "core.randomness": ("Randomness",),
     "core.schema": ("Schema",),
+    "core.words": ("Words",),
     "core.seeds": ("new_seed",),
     "core.taxonomy": ("Taxonomy",),
     "core.taxonomy_builders": (
@@ -233,6 +234,7 @@ __all__ = [
     "TCloseness",
     "Taxonomy",
     "TopDown",
+    "Words",
     "accuracy",
     "anatomy_workload",
     "assess",

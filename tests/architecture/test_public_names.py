@@ -27,7 +27,7 @@ PUBLIC = [
     "errors", "least_reconstruction_error", "reconstruction_error",
     "Attribute", "Boxes", "DistinctLDiversity", "EntropyLDiversity", "GeneralizedTable",
     "Histograms", "KAnonymity", "LDiversity", "Microdata", "Mondrian", "Partition",
-    "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",
+    "RecursiveLDiversity", "Schema", "Words", "TCloseness", "Taxonomy", "assess", "average_group_size",
     "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
     "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies",
     "verify", "write_schema",

@@ -699,3 +699,38 @@ def test_letters_from_right_to_left_stay_in_their_place(
     assert page.inner_text("#answer .sentence") == "All people, by wh<U+202E>at: 4 answers."
     text = page.inner_text("#answer tbody")
     assert "\u2068\u05d0\u05d1\u2069" in text
+
+
+def test_the_owners_words_are_shown(visit: Open, serve: Any, tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    rows = pa.table({
+        "age": list(range(20, 60)) * 4,
+        "edu": [1, 21] * 80,
+        "wage": [100 * (i * i % 7) for i in range(160)],
+    })  # fmt: skip
+    words = sf.Words(
+        title="Wages 2024",
+        source="Statistics Office",
+        labels={"edu": "education"},
+        units={"wage": "euros"},
+        names={"edu": {"1": "school", "21": "university"}},
+    )
+    kinds = {"edu": "categorical", "wage": "numerical"}
+    schema = sf.Schema(quasi=["age", "edu"], sensitive="wage", kinds=kinds, words=words)
+    path = tmp_path / "coded.statdb"
+    sf.StatDB.create(path, sf.Microdata.from_arrow(rows, schema), m=3)
+    parts = {"db": "coded", "of": "avg:wage", "by": "edu", "from.age": 30}
+    page = visit(f"{serve(path)}/#{urlencode(parts)}")
+    expect(page.locator("#answer .sentence")).to_have_text(
+        "Average wage in euros of people with age from 30 to 59, by education: 2 answers."
+    )
+    expect(page.locator("#answer tbody th")).to_have_text(["school", "university"])
+    expect(page.locator("#answer thead th").first).to_have_text("education")
+    expect(page.locator("#lead")).to_contain_text("Wages 2024. Source: Statistics Office.")
+    page.click("summary:has-text('education')")
+    page.get_by_role("checkbox", name="university").check()
+    expect(page.locator("[data-name=edu] .state")).to_have_text("university")
+    page.click("#ask-button")
+    expect(page.locator("#answer .sentence")).to_contain_text("and education university")
+    expect(page.locator(".printed")).to_contain_text("Wages 2024 (Statistics Office)")

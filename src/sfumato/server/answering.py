@@ -42,6 +42,7 @@ class Answered:
     content: bytes
     recorded: str
     kept: str | None
+    words: str
     metadata: Mapping[str, str]
     tables: dict[Form, bytes] = field(default_factory=dict)
 
@@ -53,8 +54,7 @@ class Answered:
     def table(self, form: Form) -> bytes:
         """The answer as CSV or Arrow."""
         if form not in self.tables:
-            words = in_words(self.question.query)
-            self.tables[form] = _csv(self.result, words) if form == "csv" else self._arrow()
+            self.tables[form] = _csv(self.result, self.words) if form == "csv" else self._arrow()
         return self.tables[form]
 
     def _arrow(self) -> bytes:
@@ -89,17 +89,17 @@ def answer(state: State, question: Question, until: float) -> Answered:
     rows = to_json(_rows(result))
     stated: dict[str, Any] = {
         "canonical": question.sql,
-        "in_words": in_words(question.query),
+        "in_words": (words := in_words(question.query, state.words)),
         "by": result.by,
         "aggregates": result.names,
     }
     if question.query.select == (COUNT,) and not result.by:
-        stated["sentence"] = sentence(result.answer, question.query, state.rows)
+        stated["sentence"] = sentence(result.answer, question.query, state.rows, state.words)
     content = to_json(stated)[1:-1] + b',"rows":' + rows
     metadata = {
         name: str(value) for name, value in {**state.facts, "canonical": question.sql}.items()
     }
-    return Answered(question, result, content, *_recorded(rows.decode()), metadata)
+    return Answered(question, result, content, *_recorded(rows.decode()), words, metadata)
 
 
 def _recorded(rows: str) -> tuple[str, str | None]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import sfumato
 from sfumato.core.query import Aggregate, Query
+from sfumato.core.words import Words
 from sfumato.errors import ParameterError, QueryRefused, SfumatoError, StoreError
 from sfumato.server.caching import Cache
 from sfumato.server.http import to_json
@@ -63,6 +64,11 @@ class State:
     def responder(self) -> Responder:
         """What answers."""
         return self.statdb.responder
+
+    @property
+    def words(self) -> Words:
+        """What its owner calls things."""
+        return self.responder.schema.words
 
     @property
     def generation(self) -> int:

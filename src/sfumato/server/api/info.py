@@ -11,6 +11,7 @@ import pyarrow as pa
 from sfumato.core.answer import plain
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.moments import python_values
+from sfumato.core.words import Words
 from sfumato.errors import ParameterError, StoreError
 from sfumato.server.access import ALLOWED, Grant, chosen
 from sfumato.server.databases import State
@@ -164,7 +165,10 @@ async def metrics(service: Service, call: Call, grants: Sequence[Grant]) -> Repl
 def _schema(state: State) -> dict[str, Any]:
     responder = state.responder
     roles = dict.fromkeys(responder.schema.quasi, "quasi") | {responder.sensitive: "sensitive"}
+    words = state.words
+    texts = {name: getattr(words, name) for name in ("title", "description", "source")}
     return {
+        **{name: text for name, text in texts.items() if text},
         "database": state.facts["database"],
         "rows": state.rows,
         "m": responder.m,
@@ -174,9 +178,15 @@ def _schema(state: State) -> dict[str, Any]:
         "generation": state.generation,
         "guarantee": {"short": short_guarantee(responder), "text": long_guarantee(responder)},
         "attributes": [
-            _attribute(responder.attributes[name], role) for name, role in roles.items()
+            {**_attribute(responder.attributes[name], role), **_called(name, words)}
+            for name, role in roles.items()
         ],
     }
+
+
+def _called(name: str, words: Words) -> dict[str, Any]:
+    told = {"label": words.labels, "unit": words.units, "names": words.names}
+    return {what: known[name] for what, known in told.items() if name in known}
 
 
 def _attribute(attribute: Attribute, role: str) -> dict[str, Any]:

@@ -235,7 +235,10 @@ _SCHEMAS: dict[str, Any] = {
             "kind": {"enum": ["numerical", "categorical"]}, "ordered": _FLAG,
             "has_missing": _FLAG, "size": _WHOLE,
         },
-        {"min": _ANY, "max": _ANY, "values": _list(_ANY)},
+        {
+            "min": _ANY, "max": _ANY, "values": _list(_ANY), "label": _TEXT, "unit": _TEXT,
+            "names": {"type": "object", "additionalProperties": _TEXT},
+        },
     ),
     "Schema": _object({
         "database": _TEXT, "rows": _WHOLE, "m": _WHOLE,
@@ -243,7 +246,7 @@ _SCHEMAS: dict[str, Any] = {
         "framework": _TEXT, "generation": _WHOLE,
         "guarantee": _object({"short": _TEXT, "text": _TEXT}),
         "attributes": _list(_ref("Attribute")),
-    }),
+    }, {"title": _TEXT, "description": _TEXT, "source": _TEXT}),
     "Ledger": _object({
         "records": _list({"type": "object"}), "total": _WHOLE,
         "answers": {"type": "object", "additionalProperties": _TEXT,

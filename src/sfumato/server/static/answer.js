@@ -8,6 +8,7 @@ import { asPng, asSvg } from "./pictures.js";
 import { MEASURES } from "./question.js";
 import { asShares, certain, isTooWide, orderWords } from "./ranking.js";
 import { asCsv, asCurl, asPython, citation, fileName } from "./sharing.js";
+import { called, keyWords, valueWords } from "./words.js";
 
 const SHOWN_ROWS = 40; // of a chart or a table, before "show all"
 
@@ -27,7 +28,7 @@ export function shownAnswer(answer, question, { database, schema, sql }) {
     ...(answer.notes ?? []).map((note) => make("p", { class: "note", role: "status", text: sentence(note) })),
     body,
     make("div", { class: "views" },
-      counted ? toggle("shares", answer.by.length > 1 ? `as shares of each ${answer.by.slice(0, -1).join(" and ")}` : "as shares") : null,
+      counted ? toggle("shares", answer.by.length > 1 ? `as shares of each ${answer.by.slice(0, -1).map(called).join(" and ")}` : "as shares") : null,
       open ? toggle("even", "show where it would be if values were spread evenly inside each group") : null),
     actions(answer, database, sql, schema, view),
     facts(answer),
@@ -75,7 +76,7 @@ function single(one, of) {
 /** "avg_salary" is "average salary"; names of one's own stay. */
 function aggregateWords(name) {
   const [, part, of] = /^(avg|sum|min|max)_(.+)$/.exec(name) ?? [];
-  if (part) return `${MEASURES[part]}${part === "sum" ? " of" : ""} ${of}`;
+  if (part) return `${MEASURES[part]}${part === "sum" ? " of" : ""} ${called(of)}`;
   return { count: "Number of people", "share_%": "Percent" }[name] ?? name;
 }
 
@@ -123,7 +124,7 @@ function shareWords(one, rows) {
 // ----- groups
 
 function chartParts(answer, name, schema, { even }) {
-  const rows = answer.rows.map((row) => ({ keys: answer.by.map((one) => row.key[one]), answer: row.answers[name] }));
+  const rows = answer.rows.map((row) => ({ keys: answer.by.map((one) => keyWords(one, row.key[one])), answer: row.answers[name] }));
   const words = answer.aggregates.length > 1 ? `${aggregateWords(name)}: ${answer.in_words}` : capital(answer.in_words);
   const title = make("h3", { text: words });
   const inexact = rows.some((row) => !isExact(row.answer));
@@ -135,8 +136,8 @@ function chartParts(answer, name, schema, { even }) {
     const others = rows.filter((row) => row.keys[0] === null && row.answer.lo !== null);
     return [
       title,
-      columnsChart(placed, words, answer.by[0], { even, sure: new Set(rows) }),
-      ...others.map((row) => make("p", { class: "soft small", text: `Where ${answer.by[0]} is unknown: ${endsOf(row.answer).join(" to ")}.` })),
+      columnsChart(placed, words, called(answer.by[0]), { even, sure: new Set(rows) }),
+      ...others.map((row) => make("p", { class: "soft small", text: `Where ${called(answer.by[0])} is unknown: ${endsOf(row.answer).join(" to ")}.` })),
     ];
   }
   const place = make("div");
@@ -179,7 +180,7 @@ function groupTable(answer, { even }) {
     place.append(moreButton(answer.rows.length, () => { show(answer.rows.length); place.remove(); }));
   }
   const columns = [
-    ...answer.by.map((name) => make("th", { scope: "col", text: name })),
+    ...answer.by.map((name) => make("th", { scope: "col", text: called(name) })),
     ...head.map((words) => make("th", { scope: "col", class: words.endsWith("evenly") ? "n soft" : "n", text: words })),
   ];
   return make("details", { class: "table", open: answer.rows.length <= SHOWN_ROWS },
@@ -189,7 +190,7 @@ function groupTable(answer, { even }) {
 }
 
 function tableRow(answer, row, even) {
-  const keys = answer.by.map((name) => make("th", { scope: "row", text: label(row.key[name]) }));
+  const keys = answer.by.map((name) => make("th", { scope: "row", text: valueWords(name, row.key[name]) }));
   const cells = answer.aggregates.flatMap((name) => {
     const one = row.answers[name];
     if (one.lo === null) return ["–", "–", ...(even ? ["–"] : [])].map((text) => make("td", { class: "n soft", text }));
@@ -210,7 +211,7 @@ function legend(answer, schema, { even }) {
   const closed = all.some(isExact);
   const hidden = schema.attributes.filter((one) => one.role === "sensitive").map((one) => one.name);
   const untouched = !hidden.some((name) => answer.canonical.includes(name));
-  const why = untouched && schema.framework === "anatomy" ? `: the question leaves out ${listed(hidden)}, and nothing else is protected here` : "";
+  const why = untouched && schema.framework === "anatomy" ? `: the question leaves out ${listed(hidden.map(called))}, and nothing else is protected here` : "";
   return make("ul", { class: "legend" },
     open ? make("li", {}, make("i", { class: "key-range" }), "The true number is surely in this range; no place in it is likelier than another.") : null,
     open && even ? make("li", {}, make("i", { class: "key-estimate" }), evenWords(schema)) : null,
@@ -267,7 +268,7 @@ function facts(answer) {
 // ----- before, instead, and meanwhile
 
 export function welcome(schema, examples, choose) {
-  const hidden = schema.attributes.filter((one) => one.role === "sensitive").map((one) => one.name);
+  const hidden = schema.attributes.filter((one) => one.role === "sensitive").map((one) => called(one.name));
   return [
     make("p", { class: "sentence", text: "Ask how many people …" }),
     make("p", { text: `Pick attributes, or write SQL, and ask as much as you like. Where ${listed(hidden)} comes in, which is `

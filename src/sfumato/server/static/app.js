@@ -4,9 +4,10 @@ import { Trouble, ask, databases, schema as schemaOf, token } from "./api.js";
 import { sentenceOf, shownAnswer, shownTrouble, waiting, welcome } from "./answer.js";
 import { Builder } from "./builder.js";
 import { byId, fill, make } from "./dom.js";
-import { capital, endsOf, label, listed, number, sentence } from "./format.js";
+import { capital, endsOf, listed, number, sentence } from "./format.js";
 import { forgetAll, remember, remembered } from "./history.js";
 import { COUNT, databaseOf, empty, fromAddress, toAddress, toBody, toSql, words } from "./question.js";
+import { called, learn, valueWords } from "./words.js";
 
 const builder = new Builder();
 const page = { databases: [], schema: null, mode: "pick", running: null, turn: 0, asked: false, filled: "" };
@@ -125,13 +126,15 @@ async function open(name) {
   page.schema = null;
   const schema = await schemaOf(name);
   page.schema = { ...schema, database: name };
+  learn(schema.attributes);
   builder.offer(schema.attributes);
-  byId("lead").textContent = `${number(schema.rows)} people are in the database “${name}”. Every answer is an interval that holds the truth.`;
-  const hidden = listed(schema.attributes.filter((one) => one.role === "sensitive").map((one) => one.name));
+  const about = [schema.title, schema.description, schema.source && `Source: ${schema.source}`].filter(Boolean).map(sentence);
+  byId("lead").textContent = [...about, `${number(schema.rows)} people are in the database “${name}”.`, "Every answer is an interval that holds the truth."].join(" ");
+  const hidden = listed(schema.attributes.filter((one) => one.role === "sensitive").map((one) => called(one.name)));
   const promise = `Whoever sees all answers to all questions guesses a person's ${hidden} right with a chance of at most 1 in ${schema.m}, if every way to hand out the values looked equally likely to them beforehand. `;
   fill(byId("promise"), promise, make("a", { href: "about", text: "What that means" }));
   for (const link of document.querySelectorAll('a[href^="about"]')) link.href = `about${startOf(name)}`;
-  document.title = `Ask the data: ${name}`;
+  document.title = `Ask the data: ${schema.title ?? name}`;
 }
 
 function show(question) {
@@ -151,21 +154,21 @@ function examples({ attributes }) {
   const short = attributes.find((one) => one.role !== "sensitive" && one.values?.length > 1 && one.values.length <= 12);
   const line = attributes.find((one) => one.role !== "sensitive" && typeof one.min === "number" && one.size > 12);
   const older = line && [line.name, { from: Math.round((line.min + line.max) / 2), to: "", unknown: false }];
-  const olderWords = line && `${line.name} of ${older[1].from} or more`;
+  const olderWords = line && `${called(line.name)} of ${older[1].from} or more`;
   const wanted = sensitive && wantedOf(sensitive);
   const found = [];
   const add = (text, where, by = [], measure = COUNT) =>
     found.push({ question: { ...empty(), where: new Map(where), by, measure }, words: text });
-  if (wanted && older) add(`How many with ${sensitive.name} ${wanted.words} and ${olderWords}?`, [older, wanted.condition]);
+  if (wanted && older) add(`How many with ${called(sensitive.name)} ${wanted.words} and ${olderWords}?`, [older, wanted.condition]);
   if (wanted && short) {
     const also = older ? ` and ${olderWords}` : "";
-    add(`How many with ${sensitive.name} ${wanted.words}${also}, by ${short.name}?`, [...(older ? [older] : []), wanted.condition], [short.name]);
+    add(`How many with ${called(sensitive.name)} ${wanted.words}${also}, by ${called(short.name)}?`, [...(older ? [older] : []), wanted.condition], [short.name]);
   }
   if (sensitive && typeof sensitive.min === "number" && short) {
-    add(`The average ${sensitive.name}, by ${short.name}?`, older ? [older] : [], [short.name], { function: "avg", of: sensitive.name });
+    add(`The average ${called(sensitive.name)}, by ${called(short.name)}?`, older ? [older] : [], [short.name], { function: "avg", of: sensitive.name });
   } else if (sensitive && short) {
     const whom = older ? [older] : [[short.name, { values: [short.values[0]] }]];
-    add(`How many of each ${sensitive.name} with ${older ? olderWords : `${short.name} ${label(short.values[0])}`}?`, whom, [sensitive.name]);
+    add(`How many of each ${called(sensitive.name)} with ${older ? olderWords : `${called(short.name)} ${valueWords(short.name, short.values[0])}`}?`, whom, [sensitive.name]);
   }
   return found;
 }
@@ -174,7 +177,7 @@ function examples({ attributes }) {
 function wantedOf(sensitive) {
   if (sensitive.values) {
     const value = sensitive.values[Math.floor(sensitive.values.length / 2)];
-    return { words: label(value), condition: [sensitive.name, { values: [value] }] };
+    return { words: valueWords(sensitive.name, value), condition: [sensitive.name, { values: [value] }] };
   }
   if (typeof sensitive.min !== "number") return null;
   const middle = Math.round((sensitive.min + sensitive.max) / 2);

@@ -1,6 +1,7 @@
 // What intervals tell about each other: which is certainly above which, and which say too little.
 
 import { label, number, numberOf } from "./format.js";
+import { called } from "./words.js";
 
 const WIDE = 4; // an upper end so many times the lower one says little
 const FEW = 10; // people; fewer are no reason to complain
@@ -67,6 +68,6 @@ export function asShares(answer) {
     const hi = one.hi > 0 ? share(one.hi, all.lo - one.lo, Math.ceil) : 0;
     return { key: row.key, answers: { "share_%": { lo, hi, estimate: null, nullable: false } } };
   });
-  const within = answer.by.length > 1 ? `each ${answer.by.slice(0, -1).join(" and ")}` : "all of these";
+  const within = answer.by.length > 1 ? `each ${answer.by.slice(0, -1).map(called).join(" and ")}` : "all of these";
   return { ...answer, aggregates: ["share_%"], rows, in_words: `percent within ${within}: ${answer.in_words}`, sentence: undefined };
 }
