@@ -27,8 +27,8 @@ PUBLIC = [
     "errors", "least_reconstruction_error", "reconstruction_error",
     "Attribute", "Boxes", "DistinctLDiversity", "EntropyLDiversity", "GeneralizedTable",
     "Histograms", "KAnonymity", "LDiversity", "Microdata", "Mondrian", "Partition",
-    "RecursiveLDiversity", "Schema", "Words", "TCloseness", "Taxonomy", "assess", "average_group_size",
-    "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
+    "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",
+    "Words", "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
     "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies",
     "verify", "write_schema",
 ]  # fmt: skip
