@@ -28,9 +28,9 @@ PUBLIC = [
     "Attribute", "Boxes", "DistinctLDiversity", "EntropyLDiversity", "GeneralizedTable",
     "Histograms", "KAnonymity", "LDiversity", "Microdata", "Mondrian", "Partition",
     "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",
-    "Words", "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
-    "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies",
-    "verify", "write_schema",
+    "Words", "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter",
+    "profile", "publish", "Randomness", "require_feasible", "read", "read_schema",
+    "read_taxonomies", "verify", "write_schema",
 ]  # fmt: skip
 
 

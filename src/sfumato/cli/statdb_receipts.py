@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from sfumato.cli import show
+from sfumato.statdb.access.chains import verified
 from sfumato.statdb.access.heads import read_head, stated_head
-from sfumato.statdb.access.ledger import Ledger, verified
+from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_records import Head
 from sfumato.statdb.access.receipts import matching
 

@@ -1,11 +1,48 @@
-"""The chain of records, followed from its beginning or from a head that is known."""
+"""The chain of records, followed from its beginning or from a head that is known.
+
+Whatever keeps such a chain, in a file or in a database that several servers share, is a ``Book``:
+checks, receipts and heads need nothing else of it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from sfumato.statdb.access.ledger import Ledger
-from sfumato.statdb.access.ledger_records import Head, Record, flaw
+from sfumato.errors import StoreError
+from sfumato.statdb.access.ledger_records import Entry, Head, Record, flaw, referred
+
+
+class Book(Protocol):
+    """What holds a chain of records; appending returns when they are safe, all or none."""
+
+    genesis: str
+
+    def append(self, entries: Sequence[Entry]) -> list[Record]:
+        """Continue the chain: its end is read in the transaction that does."""
+        ...
+
+    def records(self, first: int = 1) -> Iterator[Record]:
+        """The records from a number on, in order."""
+        ...
+
+    def answer(self, entry: Entry) -> str | None:
+        """The whole answer of an entry, also where it is kept beside the records."""
+        ...
+
+    def head(self) -> Head:
+        """The number and the digest of the last record."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Whether the chain is whole, how many records are, and what is wrong with the next."""
+
+    ok: bool
+    records: int
+    problem: str = ""
 
 
 @dataclass(slots=True)
@@ -18,7 +55,7 @@ class Chain:
     turned: int = 0
 
     @classmethod
-    def begun(cls, ledger: Ledger, since: str | None) -> Chain:
+    def begun(cls, ledger: Book, since: str | None) -> Chain:
         """At the beginning of a ledger, or at a head of it."""
         if since is None:
             return cls(Head(0, ledger.genesis))
@@ -39,9 +76,28 @@ class Chain:
         self.problem = self.problem or why
 
 
-def holds(ledger: Ledger, head: Head) -> bool:
+def holds(ledger: Book, head: Head) -> bool:
     """Whether a head is, or was, the end of this ledger."""
     if head.number == 0:
         return head.digest == ledger.genesis
     record = next(ledger.records(head.number), None)
     return record is not None and record.receipt == head
+
+
+def verified(ledger: Book, first: Head | None = None) -> Verified:
+    """Compute a chain again, from a place on that is known, or from its beginning."""
+    head = Head(0, ledger.genesis) if first is None else first
+    seen: set[str] = set()
+    try:
+        for record in ledger.records(head.number + 1):
+            problem = flaw(record, head)
+            if problem:
+                return Verified(False, head.number, problem)
+            head = record.receipt
+            name = referred(record.entry.answer)
+            if name is not None and name not in seen:
+                seen.add(name)
+                ledger.answer(record.entry)
+    except StoreError as error:
+        return Verified(False, head.number, f"after record {head.number}: {error}")
+    return Verified(True, head.number)

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import MissingExtra, ParameterError
-from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.chains import Book
 from sfumato.statdb.access.ledger_records import Head
 
 FORMAT = "sfumato-head"
 
 
-def stated_head(ledger: Ledger, key: str | Path | None = None) -> dict[str, str]:
+def stated_head(ledger: Book, key: str | Path | None = None) -> dict[str, str]:
     """The end of a ledger as of now; signed if there is the file of a private key (PEM)."""
     told = {
         "format": FORMAT,

@@ -23,11 +23,11 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import LedgerError, StoreError
+from sfumato.statdb.access.chains import Verified, verified
 from sfumato.statdb.access.ledger_files import (
     FILE,
     FORMAT,
@@ -48,7 +48,6 @@ from sfumato.statdb.access.ledger_records import (
     Record,
     chained,
     digest_of,
-    flaw,
     referred,
     sha256_of,
 )
@@ -63,15 +62,6 @@ from sfumato.statdb.access.sqlite_files import (
 __all__ = ["FILE", "Entry", "Head", "Kind", "Ledger", "Record", "Verified"]
 
 _PAGE = 500  # records read at a time: writers wait for a reader of the same process this long
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Whether the chain is whole, how many records are, and what is wrong with the next."""
-
-    ok: bool
-    records: int
-    problem: str = ""
 
 
 class Ledger:
@@ -226,25 +216,6 @@ class Ledger:
             raise StoreError(
                 f"{self._path} is damaged: record {number} is none", path=self._path
             ) from error
-
-
-def verified(ledger: Ledger, first: Head | None = None) -> Verified:
-    """Compute a chain again, from a place on that is known, or from its beginning."""
-    head = Head(0, ledger.genesis) if first is None else first
-    seen: set[str] = set()
-    try:
-        for record in ledger.records(head.number + 1):
-            problem = flaw(record, head)
-            if problem:
-                return Verified(False, head.number, problem)
-            head = record.receipt
-            name = referred(record.entry.answer)
-            if name is not None and name not in seen:
-                seen.add(name)
-                ledger.answer(record.entry)
-    except StoreError as error:
-        return Verified(False, head.number, f"after record {head.number}: {error}")
-    return Verified(True, head.number)
 
 
 def _opened_to_read(path: Path) -> Ledger:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
-from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.chains import Book
 from sfumato.statdb.access.ledger_records import Head
 
 
-def matching(ledger: Ledger, wanted: Head) -> dict[str, Any] | None:
+def matching(ledger: Book, wanted: Head) -> dict[str, Any] | None:
     """The record of a receipt, its whole answer and the end of the chain; None if there is none."""
     told: dict[str, Any] = {"head": str(ledger.head())}
     if wanted.number == 0:
