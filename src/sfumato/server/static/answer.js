@@ -213,7 +213,7 @@ function legend(answer, schema, { even }) {
   const untouched = !hidden.some((name) => answer.canonical.includes(name));
   const why = untouched && schema.framework === "anatomy" ? `: the question leaves out ${listed(hidden.map(called))}, and nothing else is protected here` : "";
   return make("ul", { class: "legend" },
-    open ? make("li", {}, make("i", { class: "key-range" }), "The true number is surely in this range; no place in it is likelier than another.") : null,
+    open ? make("li", {}, make("i", { class: "key-range" }), "The true number is surely in this range; where in it, nothing is said.") : null,
     open && even ? make("li", {}, make("i", { class: "key-estimate" }), evenWords(schema)) : null,
     closed ? make("li", {}, make("i", { class: "key-exact" }), `Exact${why}.`) : null);
 }

@@ -108,7 +108,7 @@ function errorBar(at, answer, y, even) {
   return [...bracketed(left, right, y, 8), ...(even ? [diamond(at(numberOf(answer.estimate)), y, 4.5)] : [])];
 }
 
-/** Brackets around a pale band: the number is somewhere inside, no place is likelier. */
+/** Brackets around a pale band: the number is somewhere inside. */
 function bracketed(left, right, y, half) {
   const foot = Math.min(5, (right - left) / 2);
   const bracket = (x, inwards) => makeSvg("path", { class: "cap", d: `M${x + inwards} ${y - half}H${x}V${y + half}H${x + inwards}` });
