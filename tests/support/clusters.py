@@ -9,7 +9,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -151,7 +151,7 @@ def cluster(engine: str) -> Iterator[Cluster]:
 
 
 @contextmanager
-def spark_cluster(settings: Mapping[str, str] | None = None) -> Iterator[SparkCluster]:
+def spark_cluster() -> Iterator[SparkCluster]:
     """A master and two workers that are processes of their own, at free ports."""
     if find_spec("pyspark") is None:
         pytest.skip("the extra spark is not installed; make spark has an environment with it")
@@ -163,7 +163,7 @@ def spark_cluster(settings: Mapping[str, str] | None = None) -> Iterator[SparkCl
     conf = untyped.SparkConf().setAppName("tests").setMaster("local-cluster[2,1,1024]")
     conf.setAll({"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1",
                  "spark.executor.memory": "1g", "spark.log.level": "OFF",
-                 "spark.ui.showConsoleProgress": "false", **(settings or {})}.items())  # fmt: skip
+                 "spark.ui.showConsoleProgress": "false"}.items())  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("PYSPARK_PYTHON", sys.executable)
