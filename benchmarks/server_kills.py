@@ -212,7 +212,7 @@ def _check(
             if seen.digest and record.previous != seen.digest:
                 tally.broken.append(f"record {record.number}")
             seen.number, seen.digest = record.number, record.digest
-            logged[record.entry.request_id] = (record.entry.question, record.entry.answer)
+            logged[record.entry.request_id] = (record.entry.question, ledger.answer(record.entry))
     tally.records = seen.number
     tally.answers += len(answered)
     for one in answered:

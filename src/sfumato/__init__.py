@@ -148,6 +148,7 @@ _HOMES = {
     "core.query": ("Aggregate", "Query"),
     "core.randomness": ("Randomness",),
     "core.schema": ("Schema",),
+    "core.words": ("Words",),
     "core.seeds": ("new_seed",),
     "core.taxonomy": ("Taxonomy",),
     "core.taxonomy_builders": (
@@ -248,6 +249,7 @@ __all__ = [
     "Taxonomy",
     "TopDown",
     "Usefulness",
+    "Words",
     "accuracy",
     "anatomy_workload",
     "assess",

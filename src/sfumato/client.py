@@ -28,6 +28,7 @@ import pyarrow as pa
 
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.query import COUNT, ENDINGS, Query
+from sfumato.core.receipts import Head, is_shown
 from sfumato.errors import ParameterError, QueryRefused, RemoteError, SfumatoWarning
 from sfumato.queries.asked import condition_of, question_of, several
 from sfumato.queries.json import to_line
@@ -102,6 +103,25 @@ class Connection:
         """The databases that may be asked with this token."""
         found: list[dict[str, Any]] = self._line.json("GET", "/v1/databases")["databases"]
         return found
+
+    def check(self, receipt: str) -> dict[str, Any] | None:
+        """The record that a receipt is for, if the server still shows the very same one.
+
+        The digest in the receipt is computed again from what is shown, so ``record`` and ``answer``
+        are those that were recorded before the answer was sent; compare them with yours.
+
+        >>> with sf.connect(url) as db:
+        ...     db.check("17-" + 64 * "0") is None
+        True
+        """
+        wanted = Head.of(receipt)
+        try:
+            told = self._line.json("GET", self._address("/v1/receipt", receipt=str(wanted)))
+            return told if is_shown(told, wanted) else None
+        except RemoteError as error:
+            if error.code == "not_found":
+                return None
+            raise
 
     def close(self) -> None:
         """Hang up; the next question connects again."""

@@ -33,6 +33,7 @@ with warnings.catch_warnings():
 
 COUNT = "SELECT COUNT(*) FROM t"
 FLU = f"{COUNT} WHERE disease = 'flu'"
+ASKED = ("answer", "refusal", "denied")
 ROLES: tuple[Role, ...] = ("analyst", "auditor", "owner")
 GENEROUS = Limits(rate=1e9, burst=10**9)
 
@@ -84,7 +85,7 @@ def records(folder: Path) -> list[Record]:
     with Ledger.open(folder, read_only=True) as ledger:
         checked = ledger.verify()
         assert checked.ok, checked.problem
-        return list(ledger.records())
+        return [one for one in ledger.records() if one.entry.kind in ASKED]
 
 
 def secret(folder: Path, role: Role) -> str:

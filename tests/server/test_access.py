@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import time
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ EXPECTED: dict[str, set[str]] = {
     "query": set(ROLES),
     "ask": set(ROLES),
     "explain": set(ROLES),
+    "receipt": set(ROLES),
     "ledger": {"auditor", "owner"},
     "metrics": {"auditor", "owner"},
     "tokens": {"owner"},
@@ -49,6 +51,8 @@ def request(kit: Kit, route: Route, headers: dict[str, str]) -> Any:
     path = route.path.replace("{name}", "index.html")
     if route.name == "ask":
         path = f"{path}?sql={COUNT}"
+    if route.name == "receipt":
+        path = f"{path}?receipt={kit.records()[-1].receipt}"
     body = {"json": {"sql": COUNT}} if route.method == "POST" else {}
     return kit.http.request(route.method, path, headers=headers, **body)
 
@@ -213,6 +217,20 @@ def test_several_open_databases_must_be_named(
         assert kit.http.post("/v1/query", json=body).json()["database"] == "wages"
         reply = kit.http.post("/v1/query?database=people", json=body)
         require_error(reply, 400, "invalid_request")
+
+
+@pytest.mark.parametrize("pair", ["{}:", "anybody:{}", ":{}"])
+def test_a_token_may_be_a_password(guarded: tuple[Kit, dict[str, str]], pair: str) -> None:
+    kit, secrets = guarded
+    own = base64.b64encode(pair.format(secrets["analyst"]).encode()).decode()
+    for kind in ("Basic", "basic"):
+        assert kit.ask(COUNT, headers={"Authorization": f"{kind} {own}"}).status_code == 200
+    for wrong in (own[:-8], f"{own}!", "é", "", base64.b64encode(b"\xff:\xff").decode()):
+        headers = {"Authorization": f"Basic {wrong}".encode()}
+        reply = kit.ask(COUNT, headers=headers)
+        require_error(reply, 401, "unauthorized")
+        # a browser that is asked for a password keeps it, and sends it for other pages
+        assert "Basic" not in reply.headers["www-authenticate"]
 
 
 def test_no_secret_is_told(guarded: tuple[Kit, dict[str, str]]) -> None:

@@ -187,7 +187,7 @@ def test_tokens(serve: Any, folder_of_wages: Path, tmp_path: Path) -> None:
     from sfumato.statdb.access.tokens import Tokens
 
     folder = tmp_path / "guarded.statdb"
-    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("access*", "ledger*"))
     _, secret = Tokens.open(folder).create("a test", "analyst")
     address = serve(folder, require_tokens=True)
     for token in (None, "sfu_wrong"):

@@ -95,7 +95,7 @@ def behind_nginx(
     from sfumato.statdb.access.tokens import Tokens
 
     folder = tmp_path / "wages.statdb"
-    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("access*", "ledger*"))
     _, secret = Tokens.open(folder).create("a test", "analyst")
     address = serve(folder, proxies=["127.0.0.1"])
     behind = int(address.rpartition(":")[2])

@@ -103,6 +103,8 @@ def sentence(page: Page) -> str:
 
 
 def bounds(answer: sf.core.answer.Answer) -> str:
+    if answer.lo == answer.hi:
+        return f"Exactly {answer.lo:,} "
     return f"Between {answer.lo:,} and {answer.hi:,} "
 
 
@@ -126,7 +128,10 @@ def test_a_question_is_picked_with_the_mouse(visit: Open, address: str, local: s
     wanted = local.count("age BETWEEN 30 AND 50 AND disease = 'flu'")
     assert sentence(page).startswith(bounds(wanted))
     assert page.locator("#answer svg .range").count() == 1
-    expect(page.locator("#answer svg")).to_contain_text(f"estimate {wanted.estimate:.0f}")
+    assert page.locator("#answer svg .estimate").count() == 0  # nobody vouches for it
+    page.get_by_label("show where it would be if values were spread evenly").check()
+    expect(page.locator("#answer svg")).to_contain_text(f"spread evenly: {wanted.estimate:.0f}")
+    expect(page.locator("#answer .legend")).to_contain_text("nobody vouches for it")
     expect(page.locator("#live")).to_contain_text(bounds(wanted))
     expect(page.locator("#history")).to_contain_text(f"{wanted.lo} – {wanted.hi}")
 
@@ -167,7 +172,7 @@ def test_dates_unknown_values_and_odd_names(visit: Open, address: str, local: sf
     assert sentence(page).startswith(bounds(wanted))
     again = visit(page.url)
     assert sentence(again) == sentence(page)
-    expect(again.get_by_label("north, upper")).to_be_checked()
+    expect(again.get_by_role("checkbox", name="north, upper")).to_be_checked()
 
 
 def test_long_lists_can_be_searched(visit: Open, address: str) -> None:
@@ -242,7 +247,8 @@ def test_groups_are_a_chart_and_a_table(visit: Open, address: str, local: sf.Sta
         assert cells[:4] == [town, disease, f"{answer.lo:,}", f"{answer.hi:,}"]
     page.get_by_label("largest first").check()
     first = next(iter(result))[0]
-    largest = max((line for line in result if line[0] == first), key=lambda one: one[2].estimate)
+    there = (line for line in result if line[0] == first)
+    largest = max(there, key=lambda one: one[2].lo + one[2].hi)
     expect(page.locator("#answer .chart .row-label").first).to_have_text(largest[1])
 
 
@@ -262,7 +268,10 @@ def test_averages(visit: Open, serve: Any, folder_of_wages: Path) -> None:
     page.click("summary:has-text('age')")
     page.get_by_role("spinbutton", name="from").fill("60")
     page.click("#ask-button")
-    assert sentence(page).startswith("The average of wage is between ")
+    words = "Average wage of people with age from 60 to 65"
+    assert sentence(page).startswith(f"{words}: between ")
+    assert page.title().startswith(words)
+    expect(page.locator("#answer svg")).to_have_attribute("aria-label", re.compile(f"^{words}: "))
 
 
 # ----- the address
@@ -311,7 +320,7 @@ def test_several_databases(
 ) -> None:
     copies = [tmp_path / path.name for path in (folder_of_people, folder_of_wages)]
     for path, copy in zip((folder_of_people, folder_of_wages), copies, strict=True):
-        shutil.copytree(path, copy, ignore=shutil.ignore_patterns("*.sqlite*"))
+        shutil.copytree(path, copy, ignore=shutil.ignore_patterns("access*", "ledger*"))
     page = visit(serve(*copies))
     expect(page.locator("#lead")).to_contain_text("people")
     page.select_option("#database", "wages")
@@ -329,14 +338,18 @@ def test_csv(visit: Open, address: str, local: sf.StatDB) -> None:
     page = visit(address + question(**{"of": "count", "by": "home town", "is.disease": "flu"}))
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
-    assert waiting.value.suggested_filename == "people.csv"
+    name = "people-people-with-disease-flu-by-home-town.csv"
+    assert waiting.value.suggested_filename == name
     lines = list(csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text("utf-8"))))
     sql = 'SELECT "home town", COUNT(*) FROM t WHERE disease = \'flu\' GROUP BY "home town"'
     wanted = local.query(sql).table.to_pylist()
     assert [line["home town"] for line in lines] == [line["home town"] for line in wanted]
     for line, row in zip(lines, wanted, strict=True):
-        for end in ("estimate", "lo", "hi"):
+        for end in ("lo", "hi"):
             assert float(line[f"count_{end}"]) == row[f"count_{end}"]
+        assert "count_estimate" not in line
+        assert line["question"] == "people with disease flu, by home town"
+        assert re.fullmatch(r"[0-9]+-[0-9a-f]{64}", line["receipt"])
 
 
 def test_copies_work_elsewhere(
@@ -479,7 +492,7 @@ def test_a_token_is_asked_for_and_kept_in_the_tab(
     from sfumato.statdb.access.tokens import Tokens
 
     folder = tmp_path / "guarded.statdb"
-    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("access*", "ledger*"))
     _, secret = Tokens.open(folder).create("a test", "analyst")
     page = visit(serve(folder, require_tokens=True))
     expect(page.get_by_label("Token")).to_be_focused()
@@ -503,7 +516,7 @@ def test_a_busy_server_and_a_lost_one(
     from sfumato.server.limits import Limits
 
     folder = tmp_path / "busy.statdb"
-    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("*.sqlite*"))
+    shutil.copytree(folder_of_wages, folder, ignore=shutil.ignore_patterns("access*", "ledger*"))
     page = visit(serve(folder, limits=Limits(rate=0.01, burst=3)))
     expect(page.locator("#lead")).to_contain_text("400 people")
     page.click("#ask-button")
@@ -515,3 +528,208 @@ def test_a_busy_server_and_a_lost_one(
     page.context.set_offline(True)
     alert.get_by_role("button", name="Try again").click()
     expect(alert).to_contain_text("The server cannot be reached")
+
+
+# ----- answers that stand alone
+
+
+def test_a_wrong_value_is_told(visit: Open, address: str) -> None:
+    page = visit(address + question(**{"of": "count", "is.sex": "femal", "is.disease": "flu"}))
+    expect(page.locator("#answer .note")).to_have_text(
+        "Sex has no value 'femal'; did you mean 'female'?"
+    )
+    page = visit(address + question(sql="SELECT COUNT(*) FROM t WHERE disease IN ('flu', 'flux')"))
+    expect(page.locator("#answer .note")).to_contain_text("did you mean 'flu'?")
+    page = visit(address + question(sql="SELECT COUNT(*) FROM t WHERE disease IN ('flu')"))
+    sentence(page)
+    expect(page.locator("#answer .note")).to_have_count(0)
+
+
+def test_sql_typed_by_hand_survives_a_look_at_the_picker(visit: Open, address: str) -> None:
+    page = visit(address)
+    page.wait_for_selector(".attribute")
+
+    def tab(name: str) -> None:
+        page.get_by_role("tab", name=name).click()
+
+    tab("SQL")
+    assert page.input_value("#sql") == "SELECT COUNT(*)\nFROM t"
+    tab("Pick")
+    page.select_option("#by-1", "sex")
+    tab("SQL")  # what was filled in, and not touched, follows the picker
+    assert "GROUP BY sex" in page.input_value("#sql")
+    page.fill("#sql", "SELECT COUNT(*) FROM t WHERE age < 30")
+    tab("Pick")
+    tab("SQL")
+    assert page.input_value("#sql") == "SELECT COUNT(*) FROM t WHERE age < 30"
+
+
+def test_examples_show_intervals(visit: Open, address: str) -> None:
+    for place in range(3):
+        page = visit(address)
+        page.locator("#answer .examples button").nth(place).click()
+        sentence_ = page.locator("#answer .sentence")
+        expect(sentence_).to_be_visible()
+        expect(page.locator("#answer svg .range").first).to_be_visible()
+
+
+def test_what_ranges_tell_of_each_other(visit: Open, address: str, local: sf.StatDB) -> None:
+    parts = {"of": "count", "by": "job", "is.disease": "flu"}
+    page = visit(address + question(**parts))
+    page.wait_for_selector("#answer .ranking")
+    result = local.query("SELECT job, COUNT(*) FROM t WHERE disease = 'flu' GROUP BY job")
+    ends = [(one.lo, one.hi) for (one,) in result.answers]
+    alone = [
+        all(lo > b or hi < a for other, (a, b) in enumerate(ends) if other != place)
+        for place, (lo, hi) in enumerate(ends)
+    ]
+    assert page.locator("#answer .chart g.unsure").count() == alone.count(False)
+    overlap = max(lo for lo, _ in ends) <= min(hi for _, hi in ends)
+    told = "All ranges overlap" if overlap else "is certainly above"
+    expect(page.locator("#answer .ranking")).to_contain_text(told)
+
+
+def test_shares_hold_the_truth(visit: Open, address: str, local: sf.StatDB) -> None:
+    page = visit(address + question(of="count", by=["sex", "disease"], **{"from.age": 40}))
+    page.get_by_label("as shares of each sex").check()
+    rows = page.locator("#answer tbody tr")
+    expect(page.locator("#answer thead")).to_contain_text("at most")
+    assert page.locator("#answer svg .estimate").count() == 0
+    table = local.table()
+    codes = {name: table.attributes[name].values.to_pylist() for name in ("age", "sex", "disease")}
+    people = [
+        tuple(
+            codes[name][code] if code < len(codes[name]) else None
+            for name, code in zip(codes, line, strict=True)
+        )
+        for line in zip(*(table.codes[name].tolist() for name in codes), strict=True)
+    ]
+    old = [(sex, disease) for age, sex, disease in people if age is not None and age >= 40]
+    for place in range(rows.count()):
+        sex, disease, lo, hi = rows.nth(place).locator("th, td").all_inner_texts()
+        all_ = sum(one[0] == sex for one in old)
+        share = 100 * old.count((sex, disease)) / all_
+        assert float(lo) <= share <= float(hi)
+        assert float(hi) - float(lo) < 100
+
+
+def test_ordered_classes_have_a_slider(visit: Open, serve: Any, tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    order = ["none", "school", "college", "doctor"]
+    rows = pa.table({"age": list(range(20, 60)) * 4, "level": order * 40})
+    schema = sf.Schema(quasi=["age"], sensitive="level", orders={"level": order})
+    path = tmp_path / "levels.statdb"
+    db = sf.StatDB.create(path, sf.Microdata.from_arrow(rows, schema), m=2)
+    page = visit(serve(path))
+    page.click("summary:has-text('level')")
+    page.get_by_label("level, from").focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_label("level, to").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".attribute.set .state")).to_have_text("school or college")
+    page.click("#ask-button")
+    wanted = db.count("level IN ('school', 'college')")
+    expect(page.locator("#answer .sentence")).to_contain_text(f"{wanted.lo:,} people with level")
+    page.click("text=Tick single values")
+    page.get_by_role("checkbox", name="doctor").check()
+    page.get_by_role("checkbox", name="college").uncheck()
+    expect(page.locator(".attribute.set .state")).to_have_text("school or doctor")
+
+
+def test_pictures_and_citations_stand_alone(visit: Open, address: str) -> None:
+    parts = {"of": "count", "by": "sex", "is.disease": "flu"}
+    page = visit(address + question(**parts), permissions=["clipboard-read", "clipboard-write"])
+    page.wait_for_selector("#answer .chart svg .range, #answer .chart svg .exact")
+    words = "People with disease flu, by sex"
+    for kind, start in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=f"Picture ({kind})").click()
+        assert (
+            waiting.value.suggested_filename
+            == f"people-people-with-disease-flu-by-sex.{kind.lower()}"
+        )
+        content = Path(waiting.value.path()).read_bytes()
+        assert content.startswith(start)
+        if kind == "SVG":
+            assert words in content.decode()
+            assert "Receipt" in content.decode()
+            assert "class=" not in content.decode()
+        else:
+            assert len(content) > 5_000
+    page.get_by_role("button", name="Copy as citation").click()
+    told = str(page.evaluate("navigator.clipboard.readText()"))
+    assert told.startswith(f"{words}: 2 answers. Database “people”, generation 1")
+    page.emulate_media(media="print")
+    expect(page.locator(".printed")).to_contain_text(words)
+    expect(page.locator(".share-actions")).to_be_hidden()
+
+
+def test_a_question_can_be_cancelled(visit: Open, address: str) -> None:
+    page = visit(address)
+    page.wait_for_selector(".attribute")
+    page.route("**/v1/query", lambda _: None)  # never answered
+    page.click("#ask-button")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#answer")).to_contain_text("Cancelled")
+    expect(page.get_by_role("button", name="Cancel")).to_be_hidden()
+    expect(page.locator("#ask-button")).to_have_text("Ask")
+
+
+def test_wide_ranges_are_said_to_be(visit: Open, address: str) -> None:
+    parts = {"of": "count", "by": "age", "is.disease": "flu"}
+    page = visit(address + question(**parts))
+    expect(page.locator("#answer .wide-note")).to_contain_text("too wide to say much")
+
+
+def test_letters_from_right_to_left_stay_in_their_place(
+    visit: Open, serve: Any, tmp_path: Path
+) -> None:
+    import pyarrow as pa
+
+    # marks in values are gone when a table is read; those of names are not
+    name, values = "wh\u202eat", ["\u05d0\u05d1", "plain", "x", "y"]
+    rows = pa.table({"age": list(range(20, 60)) * 4, name: values * 40})
+    path = tmp_path / "turned.statdb"
+    table = sf.Microdata.from_arrow(rows, sf.Schema(quasi=["age"], sensitive=name))
+    sf.StatDB.create(path, table, m=2)
+    page = visit(f"{serve(path)}/#{urlencode({'db': 'turned', 'of': 'count', 'by': name})}")
+    page.wait_for_selector("#answer tbody tr")
+    assert page.inner_text("#answer .sentence") == "All people, by wh<U+202E>at: 4 answers."
+    text = page.inner_text("#answer tbody")
+    assert "\u2068\u05d0\u05d1\u2069" in text
+
+
+def test_the_owners_words_are_shown(visit: Open, serve: Any, tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    rows = pa.table({
+        "age": list(range(20, 60)) * 4,
+        "edu": [1, 21] * 80,
+        "wage": [100 * (i * i % 7) for i in range(160)],
+    })  # fmt: skip
+    words = sf.Words(
+        title="Wages 2024",
+        source="Statistics Office",
+        labels={"edu": "education"},
+        units={"wage": "euros"},
+        names={"edu": {"1": "school", "21": "university"}},
+    )
+    kinds = {"edu": "categorical", "wage": "numerical"}
+    schema = sf.Schema(quasi=["age", "edu"], sensitive="wage", kinds=kinds, words=words)
+    path = tmp_path / "coded.statdb"
+    sf.StatDB.create(path, sf.Microdata.from_arrow(rows, schema), m=3)
+    parts = {"db": "coded", "of": "avg:wage", "by": "edu", "from.age": 30}
+    page = visit(f"{serve(path)}/#{urlencode(parts)}")
+    expect(page.locator("#answer .sentence")).to_have_text(
+        "Average wage in euros of people with age from 30 to 59, by education: 2 answers."
+    )
+    expect(page.locator("#answer tbody th")).to_have_text(["school", "university"])
+    expect(page.locator("#answer thead th").first).to_have_text("education")
+    expect(page.locator("#lead")).to_contain_text("Wages 2024. Source: Statistics Office.")
+    page.click("summary:has-text('education')")
+    page.get_by_role("checkbox", name="university").check()
+    expect(page.locator("[data-name=edu] .state")).to_have_text("university")
+    page.click("#ask-button")
+    expect(page.locator("#answer .sentence")).to_contain_text("and education university")
+    expect(page.locator(".printed")).to_contain_text("Wages 2024 (Statistics Office)")

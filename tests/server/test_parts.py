@@ -14,17 +14,17 @@ import pytest
 import sfumato as sf
 from sfumato.core.answer import Answer
 from sfumato.core.predicates import Either, Missing, OneOf, between
-from sfumato.core.query import Query
+from sfumato.core.query import Aggregate, Query
 from sfumato.server.caching import Cache
 from sfumato.server.errors import ApiError
 from sfumato.server.ledger_writer import LedgerWriter
 from sfumato.server.logs import Log
-from sfumato.server.sentences import long_guarantee, sentence
+from sfumato.server.sentences import in_words, long_guarantee, sentence
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_records import Entry
 from sfumato.statdb.layout.making import Framework
 from tests.server.conftest import wages
-from tests.server.kit import copied, records
+from tests.server.kit import copied, records, running
 from tests.support.seeds import long_seed
 from tests.support.waiting import PATIENCE
 
@@ -104,6 +104,52 @@ def test_a_cache_is_used_by_many_threads() -> None:
 )
 def test_sentences(where: dict[str, Any], said: str) -> None:
     assert sentence(Answer(3.0, 2, 1_000), Query(where), 2_000) == said
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (Query(), "all people"),
+        (Query(by=("sex",)), "all people, by sex"),
+        (Query({"age": between(30, 50)}), "people with age from 30 to 50"),
+        (
+            Query({"sex": OneOf(frozenset(["F"]))}, (Aggregate("avg", "wage"),), ("job", "age")),
+            "average wage of people with sex F, by job and age",
+        ),
+        (
+            Query({}, (Aggregate("min", "wage"), Aggregate("sum", "wage"))),
+            "smallest wage and sum of wage of all people",
+        ),
+        (
+            Query({"a\u202eb": OneOf(frozenset(["\u05d0"]))}),
+            "people with a<U+202E>b \u2068\u05d0\u2069",
+        ),
+    ],
+)
+def test_a_whole_question_in_words(query: Query, said: str) -> None:
+    assert in_words(query) == said
+
+
+@pytest.mark.parametrize(
+    ("sql", "notes"),
+    [
+        ("sex = 'femal'", ["sex has no value 'femal'; did you mean 'female'?"]),
+        ("SEX = 'Female'", ["sex has no value 'Female'; did you mean 'female'?"]),
+        ("sex <> 'x' AND age = 1000", ["sex has no value 'x'"]),
+        ("NOT (sex IN ('male', 'mal') OR sex = 'female')",
+         ["sex has no value 'mal'; did you mean 'male'?"]),
+        ("disease = 'flu' AND sex IS NULL", None),
+    ],
+)  # fmt: skip
+def test_values_that_nobody_has_are_told(
+    folder_of_people: Path, tmp_path: Path, sql: str, notes: list[str] | None
+) -> None:
+    with running(copied(folder_of_people, tmp_path)) as kit:
+        for _ in range(2):  # remembered, too
+            told = kit.answer(f"SELECT COUNT(*) FROM t WHERE {sql}")
+            assert told.get("notes") == notes
+        # in other words with the same meaning, nothing is wrong
+        assert "notes" not in kit.answer(told["canonical"]) or "of no value" in told["canonical"]
 
 
 def test_an_exact_count_is_said_to_be_exact() -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,10 +18,11 @@ import click
 from rich.text import Text
 
 from sfumato.cli import show
+from sfumato.cli.statdb_receipts import check, head
 from sfumato.errors import OutputExists
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_checks import Check, check_log
-from sfumato.statdb.access.ledger_records import ENTRY_FIELDS, Record
+from sfumato.statdb.access.ledger_records import ENTRY_FIELDS, referred
 from sfumato.statdb.access.tokens import Role, Tokens
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -121,6 +122,10 @@ def log() -> None:
     """What was asked of a database through a server, and what was answered."""
 
 
+for command in (head, check):
+    log.add_command(command)
+
+
 @log.command("export")
 @click.argument("folder")
 @click.option(
@@ -134,18 +139,24 @@ def log() -> None:
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write instead of standard output.")
 def export_log(folder: str, form: str, output: str | None) -> None:
-    """Write all records of the ledger of the database in FOLDER."""
+    """Write all records of the ledger of the database in FOLDER.
+
+    Records refer to long answers by their SHA-256; each of these stands once, on a line of its own
+    before the first record that refers to it. In a CSV file they stand in the records.
+    """
     with Ledger.open(folder, read_only=True) as ledger, _target(output) as file:
         if form == "csv":
-            _write_csv(file, ledger.records())
+            _write_csv(file, ledger)
         else:
-            for record in ledger.records():
-                file.write(json.dumps(record.to_dict()) + "\n")
+            _write_lines(file, ledger)
 
 
 @log.command("verify")
 @click.argument("folder")
-@click.option("--head", metavar="DIGEST", help="A digest noted earlier: the ledger must have it.")
+@click.option("--head", metavar="HEAD", help="A head noted earlier: the ledger must have it.")
+@click.option(
+    "--since", metavar="HEAD", help="The head of an earlier check: read only what came later."
+)
 @click.option(
     "--versions",
     type=click.IntRange(0),
@@ -154,15 +165,18 @@ def export_log(folder: str, form: str, output: str | None) -> None:
     help="Make and check the versions behind so many questions.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
-def verify_log(folder: str, head: str | None, versions: int, as_json: bool) -> int:
+def verify_log(
+    folder: str, head: str | None, since: str | None, versions: int, as_json: bool
+) -> int:
     """Check the ledger of the database in FOLDER: its chain, and its answers against the store.
 
     Exits with 1 when something is wrong. Note the head that it prints in another place: only with
-    --head can it find that records were cut off at the end.
+    --head can it find that records were cut off at the end. With --since it looks at what came
+    after that head, in no time; now and then, check everything.
     """
-    if head is not None and not re.fullmatch(r"\s*[0-9a-fA-F]{64}\s*", head):
-        raise click.UsageError("--head is a digest of 64 hexadecimal digits, as verify prints it")
-    found = check_log(folder, head=head, versions=versions)
+    if head is not None and not re.fullmatch(r"\s*([0-9]+-)?[0-9a-fA-F]{64}\s*", head):
+        raise click.UsageError("--head ends in 64 hexadecimal digits, as verify prints it")
+    found = check_log(folder, head=head, since=since, versions=versions)
     if as_json:
         show.print_json(found.to_dict())
     else:
@@ -209,12 +223,23 @@ def _target(output: str | None) -> Iterator[IO[str]]:
         raise
 
 
-def _write_csv(file: IO[str], records: Iterable[Record]) -> None:
+def _write_lines(file: IO[str], ledger: Ledger) -> None:
+    told: set[str] = set()
+    for record in ledger.records():
+        name = referred(record.entry.answer)
+        if name is not None and name not in told:
+            told.add(name)
+            file.write(json.dumps({"sha256": name, "answer": ledger.answer(record.entry)}) + "\n")
+        file.write(json.dumps(record.to_dict()) + "\n")
+
+
+def _write_csv(file: IO[str], ledger: Ledger) -> None:
     names = ("number", "time", *ENTRY_FIELDS, "previous", "digest")
     writer = csv.DictWriter(file, names, lineterminator="\n")
     writer.writeheader()
-    for record in records:
-        writer.writerow({name: _cell(value) for name, value in record.to_dict().items()})
+    for record in ledger.records():
+        told = {**record.to_dict(), "answer": ledger.answer(record.entry)}
+        writer.writerow({name: _cell(value) for name, value in told.items()})
 
 
 def _cell(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.core.attribute import Kind
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.words import Words
 from sfumato.errors import SchemaError
 
 
@@ -56,6 +57,7 @@ class Schema:
     insensitive: tuple[str, ...]
     declarations: Mapping[str, Declaration] = field(hash=False)
     taxonomies: Mapping[str, Taxonomy] = field(hash=False)
+    words: Words
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class Schema:
         orders: Mapping[str, Sequence[Any]] | None = None,
         bins: Mapping[str, int] | None = None,
         taxonomies: Mapping[str, Taxonomy] | None = None,
+        words: Words | None = None,
     ) -> None:
         def fix(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -79,6 +82,7 @@ class Schema:
         fix("insensitive", _names("insensitive", insensitive))
         fix("declarations", _declarations(kinds or {}, orders or {}, bins or {}))
         fix("taxonomies", dict(taxonomies or {}))
+        fix("words", words or Words())
         self._check()
 
     @property
@@ -124,6 +128,8 @@ class Schema:
                 )
             roles[name] = role
         coded = {*self.quasi, *self.sensitive}
+        for name in self.words.columns() - roles.keys():
+            raise SchemaError(f"{name!r} has words of its own but no role", column=name)
         for name in (*self.declarations, *self.taxonomies):
             if name not in coded:
                 raise SchemaError(

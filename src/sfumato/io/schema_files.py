@@ -16,6 +16,17 @@
     [taxonomies.job]                            # one root; an empty list is a value by itself
     "*" = { technical = ["engineer", "lawyer"], artist = ["dancer", "writer"] }
 
+The owner's words are shown to those who ask a database, instead of names and codes::
+
+    title = "Wages 2024"                        # also: description, source
+
+    [attributes.edu]
+    label = "education"
+    names = { "1" = "school", "21" = "university" }
+
+    [attributes.wage]
+    unit = "euros a month"
+
 A taxonomy can also stand in a file of its own, in any form that ``read_taxonomies`` knows and named
 from the schema's folder, or be built over all whole numbers or days between two ends::
 
@@ -36,6 +47,7 @@ from typing import Any
 from sfumato.core.schema import Schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.taxonomy_builders import date_taxonomy, interval_taxonomy
+from sfumato.core.words import Words
 from sfumato.errors import SchemaError
 from sfumato.io.nested_files import (
     joined,
@@ -52,7 +64,8 @@ __all__ = ["read_schema", "read_taxonomies", "write_schema"]
 
 LISTS = ("identifiers", "quasi", "sensitive", "insensitive")
 TABLES = ("attributes", "taxonomies")
-DETAILS = ("kind", "order", "bins")
+DETAILS = ("kind", "order", "bins", "label", "unit", "names")
+TEXTS = ("title", "description", "source")
 
 # Builders that need no table: their name, what makes the tree, what must and what may be said.
 _BUILDERS: Mapping[str, tuple[Callable[..., Taxonomy], tuple[str, ...], tuple[str, ...]]] = {
@@ -69,7 +82,7 @@ def read_schema(path: str | Path) -> Schema:
     """
     path = Path(path)
     content = read_nested(path, (".toml",))
-    require_known(path, "", content, (*LISTS, *TABLES))
+    require_known(path, "", content, (*LISTS, *TABLES, *TEXTS))
     details = require_table(path, "attributes", content.get("attributes", {}))
     for name, detail in details.items():
         where = f"attributes.{name}"
@@ -84,7 +97,22 @@ def read_schema(path: str | Path) -> Schema:
             orders={n: _order(path, n, d["order"]) for n, d in details.items() if "order" in d},
             bins={n: d["bins"] for n, d in details.items() if "bins" in d},
             taxonomies={name: _taxonomy(path, name, said) for name, said in trees.items()},
+            words=_words(path, content, details),
         )
+
+
+def _words(path: Path, content: Mapping[str, Any], details: Mapping[str, Any]) -> Words:
+    said = {name: content[name] for name in TEXTS if name in content}
+    return Words(
+        **said,
+        labels={n: d["label"] for n, d in details.items() if "label" in d},
+        units={n: d["unit"] for n, d in details.items() if "unit" in d},
+        names={
+            n: require_table(path, f"attributes.{n}.names", d["names"])
+            for n, d in details.items()
+            if "names" in d
+        },
+    )
 
 
 def _taxonomy(path: Path, name: str, said: Any) -> Taxonomy:

@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.core.attribute import Kind
 from sfumato.core.schema import Declaration, Schema
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.words import Words
 from sfumato.errors import OutputExists, ReleaseError
 from sfumato.io.opened import one_line
 from sfumato.io.paths import usable
@@ -58,7 +59,13 @@ def schema_text(schema: Schema, notes: Mapping[str, str]) -> str:
     blocks = ["# Each column has one role. Columns without a role are not read at all.\n"]
     for role, meaning in _MEANINGS:
         blocks.append(f"# {meaning}\n{_role(role, getattr(schema, role), notes)}\n")
-    blocks += [_attribute(name, declared) for name, declared in schema.declarations.items()]
+    texts = [(name, getattr(schema.words, name)) for name in ("title", "description", "source")]
+    blocks.insert(1, "".join(f"{name} = {toml_string(text)}\n" for name, text in texts if text))
+    described = [*schema.declarations, *schema.words.columns() - schema.declarations.keys()]
+    blocks += [
+        _attribute(name, schema.declarations.get(name, Declaration()), schema.words)
+        for name in sorted(described, key=[*schema.roles].index)
+    ]
     blocks += [_taxonomy(name, taxonomy) for name, taxonomy in schema.taxonomies.items()]
     unread = [name for name in notes if name not in schema.roles]
     if unread:
@@ -79,7 +86,7 @@ def _role(role: str, names: tuple[str, ...], notes: Mapping[str, str]) -> str:
     return "\n".join([f"{role} = [", *lines, "]"])
 
 
-def _attribute(name: str, declared: Declaration) -> str:
+def _attribute(name: str, declared: Declaration, words: Words) -> str:
     lines = []
     # an order makes a column categorical by itself
     if declared.kind is not None and not (declared.order and declared.kind is Kind.CATEGORICAL):
@@ -88,6 +95,12 @@ def _attribute(name: str, declared: Declaration) -> str:
         lines.append(f"order = {toml_array(declared.order, indent=8)}")
     if declared.bins is not None:
         lines.append(f"bins = {declared.bins}")
+    for key, known in (("label", words.labels), ("unit", words.units)):
+        if name in known:
+            lines.append(f"{key} = {toml_string(known[name])}")
+    if name in words.names:
+        pairs = [f"{toml_key(v)} = {toml_string(text)}" for v, text in words.names[name].items()]
+        lines.append(f"names = {{ {', '.join(pairs)} }}")
     return "\n".join([f"[attributes.{toml_key(name)}]", *lines, ""]) if lines else ""
 
 

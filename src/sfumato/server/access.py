@@ -6,17 +6,19 @@ the machine ask, as an analyst; one token that was ever made for it ends that.
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
+from sfumato.errors import StoreError
 from sfumato.server.databases import Served
 from sfumato.server.errors import ApiError
 from sfumato.server.headers import is_direct
 from sfumato.server.http import Call
 from sfumato.server.proxies import Proxies, require_direct
-from sfumato.statdb.access.tokens import Role
+from sfumato.statdb.access.tokens import Role, Token
 
 _ALL: frozenset[Role] = frozenset(get_args(Role))
 _INSIDERS: frozenset[Role] = frozenset(("auditor", "owner"))
@@ -30,6 +32,7 @@ ALLOWED: Mapping[str, frozenset[Role]] = {
     "query": _ALL,
     "ask": _ALL,
     "explain": _ALL,
+    "receipt": _ALL,  # whoever has it has the answer
     "ledger": _INSIDERS,
     "metrics": _INSIDERS,
     "tokens": frozenset(("owner",)),
@@ -87,7 +90,7 @@ class Door:
             found = [
                 Grant(served, token.id, token.role)
                 for served in self.databases.values()
-                if (token := served.tokens.verify(secret)) is not None
+                if (token := _verified(served, secret)) is not None
             ]
         if not found:
             self._recent.pop(secret, None)
@@ -96,7 +99,10 @@ class Door:
 
     def unguarded(self) -> list[Served]:
         """The databases that never had a token."""
-        return [one for one in self.databases.values() if not one.tokens.in_use]
+        try:
+            return [one for one in self.databases.values() if not one.tokens.in_use]
+        except StoreError:
+            raise _no_tokens() from None
 
     def is_local(self, call: Call) -> bool:
         """Whether a request comes from this machine, and nobody else's errand."""
@@ -161,9 +167,41 @@ class Unauthorized(ApiError):
         )
 
 
+def _verified(served: Served, secret: str) -> Token | None:
+    try:
+        return served.tokens.verify(secret)
+    except StoreError:
+        raise _no_tokens() from None
+
+
+def _no_tokens() -> ApiError:
+    return ApiError(
+        "not_ready",
+        "the tokens of a database cannot be read, so nobody can be let in",
+        "try again later; the owner finds the reason with: sfumato statdb token list FOLDER",
+        retry_after=10,
+    )
+
+
 def _secret(call: Call) -> str | None:
     stated = call.headers.get(b"authorization")
     if stated is None:
         return None
     kind, _, secret = stated.decode("latin-1").partition(" ")
+    if kind.lower() == "basic":
+        return _password(secret.strip())
     return secret.strip() if kind.lower() == "bearer" else ""
+
+
+def _password(encoded: str) -> str:
+    """The token in HTTP Basic, which tools know that cannot send headers of one's own.
+
+    It is the password, or the name where there is no password. Browsers are never asked for it, so
+    none keeps it: they would send it along with whatever other pages make them ask.
+    """
+    try:
+        pair = base64.b64decode(encoded, validate=True).decode("latin-1")
+    except ValueError:
+        return ""
+    name, _, password = pair.partition(":")
+    return password or name

@@ -14,14 +14,20 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import sfumato
 from sfumato.core.query import Aggregate, Query
-from sfumato.errors import ParameterError, QueryRefused, SfumatoError
+from sfumato.core.words import Words
+from sfumato.errors import ParameterError, QueryRefused, SfumatoError, StoreError
 from sfumato.server.caching import Cache
 from sfumato.server.http import to_json
 from sfumato.server.ledger_writer import LedgerWriter
+from sfumato.server.logs import Log
 from sfumato.server.sentences import short_guarantee
+from sfumato.statdb.access.ledger_records import Entry
+from sfumato.statdb.access.owner_entries import owner_entry
+from sfumato.statdb.access.tokens import FILE as ACCESS
 from sfumato.statdb.access.tokens import Tokens
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.responder import Responder
@@ -60,6 +66,11 @@ class State:
         return self.statdb.responder
 
     @property
+    def words(self) -> Words:
+        """What its owner calls things."""
+        return self.responder.schema.words
+
+    @property
     def generation(self) -> int:
         """How often rows were changed."""
         return self.statdb.generation
@@ -68,12 +79,18 @@ class State:
 class Served:
     """A database under the name it is served by."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path, log: Log | None = None) -> None:
         self.name = name
         self.folder = folder
+        self._log = log
         self.state = _opened(name, folder)
-        self.tokens = Tokens.open(folder)
-        self.ledger = LedgerWriter(folder)
+        # first the ledger: one that is missing must not be begun anew by a look at the tokens
+        self.ledger = LedgerWriter(folder, self._event("start"), self._ledger_changed)
+        try:
+            self.tokens = Tokens.open(folder)
+        except BaseException:
+            self.ledger.close()
+            raise
         self.damaged = False
         self._next_try = 0.0
 
@@ -104,17 +121,51 @@ class Served:
 
     def problem(self) -> str | None:
         """Why it does not answer, or soon will not: a word for /ready."""
-        if self.damaged:
+        if self.damaged or not (self.folder / HEADER).exists():
             return "database_damaged"
+        if not self._has_tokens():
+            return "access_unavailable"
         return None if self.ledger.writable() else "ledger_unavailable"
 
     def close(self) -> None:
         """Commit what waits, and let go of the files."""
-        self.ledger.close()
+        self.ledger.close(self._event("stop"))
         self.tokens.close()
 
+    def _has_tokens(self) -> bool:
+        """Whether the tokens are those of the folder; others that were put there are opened."""
+        try:
+            self.tokens.require_in_place()
+        except StoreError:
+            try:
+                if not (self.folder / ACCESS).exists():
+                    return False
+                fresh, lost = Tokens.open(self.folder), self.tokens
+            except StoreError:
+                return False
+            if lost.were_in_use and not fresh.in_use:
+                fresh.close()  # made anew, by somebody who looked: it would open every door
+                return False
+            self.tokens = fresh
+            lost.close()
+        return True
 
-def open_all(folders: Iterable[str | Path]) -> dict[str, Served]:
+    def _event(self, kind: Literal["start", "stop"]) -> Entry:
+        return owner_entry(kind, f"{kind} of sfumato {sfumato.__version__}", self.state.generation)
+
+    def _ledger_changed(self, reason: BaseException | None) -> None:
+        """Tell the log why nothing is answered, or that something is again."""
+        if self._log is None:
+            return
+        if reason is None:
+            self._log.write("ledger", database=self.name, outcome="written again")
+        elif isinstance(reason, StoreError):  # speaks of files only
+            self._log.write("ledger", "error", database=self.name, reason=str(reason))
+        else:
+            self._log.failure("ledger", reason, database=self.name)
+
+
+def open_all(folders: Iterable[str | Path], log: Log | None = None) -> dict[str, Served]:
     """Open databases under the names of their folders, without the ending .statdb."""
     found: dict[str, Served] = {}
     try:
@@ -124,7 +175,7 @@ def open_all(folders: Iterable[str | Path]) -> dict[str, Served]:
                 raise ParameterError(
                     f"two databases would be called {name!r}; rename a folder", parameter="folder"
                 )
-            found[name] = Served(name, folder)
+            found[name] = Served(name, folder, log)
     except BaseException:
         for served in found.values():
             served.close()

@@ -8,7 +8,6 @@ domains for ends, for people and for the ledger; reading that text gives the sam
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,9 +27,10 @@ from sfumato.queries.json import from_line
 from sfumato.queries.sql import parse
 from sfumato.queries.sql.writing import sql_of
 from sfumato.server.errors import invalid
+from sfumato.server.unknown_values import notes_on
 from sfumato.statdb.count.asking import conditions_of
 from sfumato.statdb.count.conditions import Axis, Conditions, Runs, is_all
-from sfumato.statdb.count.plain_text import read_plain
+from sfumato.statdb.count.plain_text import read_plain_question
 from sfumato.statdb.responder import Responder
 
 _FEW = 20  # so many values are listed rather than told by their ends
@@ -50,7 +50,7 @@ class Asked:
     def read(self) -> Query:
         """The query, or a refusal."""
         if self.is_sql:
-            return _plain(self.text) or parse(self.text)
+            return read_plain_question(self.text) or parse(self.text)
         try:
             return from_line(self.text)
         except DataError as error:
@@ -63,12 +63,16 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query in canonical form, with its ``key`` for programs and its ``sql`` for people."""
+    """A query in canonical form, with its ``key`` for programs and its ``sql`` for people.
+
+    ``notes`` are on what it named and nobody has.
+    """
 
     query: Query
     key: tuple[Any, ...]
     sql: str
     groups: int
+    notes: tuple[str, ...] = ()
 
     @property
     def uses(self) -> list[str]:
@@ -126,7 +130,9 @@ def canonical(responder: Responder, query: Query, most_groups: int) -> Question:
         )
     where = {name: _predicate(responder.axes[name], runs) for name, runs in kept.items()}
     meant = Query(where, bound.select, bound.by, places=query.places)
-    return Question(meant, (tuple(kept.items()), bound.select, bound.by), sql_of(meant), groups)
+    key = (tuple(kept.items()), bound.select, bound.by)
+    notes = notes_on(query, responder.catalog, responder.axes)
+    return Question(meant, key, sql_of(meant), groups, notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,15 +222,6 @@ def _reason(error: DataError) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-# the most frequent question, whose condition is read without a grammar if it is plain enough
-_COUNT = re.compile(r"\s*SELECT\s+COUNT\(\*\)\s+FROM\s+t\s+WHERE\b", re.IGNORECASE | re.ASCII)
-
-
-def _plain(text: str) -> Query | None:
-    found = _COUNT.match(text)
-    return None if found is None else read_plain(text[found.end() :])
 
 
 def _left(axis: Axis, runs: Runs | None) -> int:

@@ -39,5 +39,6 @@ ROUTES = (
     Route("ask", "GET", "/v1/query", queries.ask),
     Route("explain", "POST", "/v1/explain", queries.explained),
     Route("ledger", "GET", "/v1/ledger", info.ledger),
+    Route("receipt", "GET", "/v1/receipt", info.receipt),
     Route("tokens", "GET", "/v1/tokens", info.tokens),
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
 from typing import Any
 
 from sfumato.core.answer import Answer
 from sfumato.core.predicates import Both, Compare, Either, Missing, OneOf, Predicate
-from sfumato.core.query import Query
+from sfumato.core.query import Aggregate, Query
+from sfumato.core.words import Words
 from sfumato.statdb.responder import Responder
 
 
@@ -46,7 +49,7 @@ def long_guarantee(responder: Responder) -> str:
     )
 
 
-def sentence(answer: Answer, asked: Query, rows: int) -> str:
+def sentence(answer: Answer, asked: Query, rows: int, words: Words | None = None) -> str:
     """What a single count says."""
     if answer.lo == answer.hi:
         number = f"Exactly {answer.lo:,}"
@@ -54,13 +57,64 @@ def sentence(answer: Answer, asked: Query, rows: int) -> str:
         number = f"Between {answer.lo:,} and {answer.hi:,}"
     if not asked.where:
         return f"{number} people are in the table."
-    conditions = _listed((_condition(name, one) for name, one in asked.where.items()), "and")
+    conditions = _conditions(asked, words or Words())
     return f"{number} of the {rows:,} people in the table match {conditions}."
 
 
-def _condition(name: str, predicate: Predicate) -> str:
-    parts = [_part(part) for part in _alternatives(predicate)]
-    return f"{name} {_listed(parts, 'or')}"
+def in_words(asked: Query, words: Words | None = None) -> str:
+    """A whole question, for headlines: average wage of people with age from 30 to 50, by sex."""
+    words = words or Words()
+    names = _listed((_measure(one, words) for one in asked.select), "and")
+    whom = "people"
+    if asked.where:
+        whom = f"people with {_conditions(asked, words)}"
+    counted = all(one.attribute is None for one in asked.select)
+    what = whom if counted else f"{names} of {whom if asked.where else 'all people'}"
+    if counted and not asked.where:
+        what = "all people"
+    by = [isolated(words.label(name)) for name in asked.by]
+    return f"{what}, by {_listed(by, 'and')}" if by else what
+
+
+def isolated(text: str) -> str:
+    """A text whose letters do not turn around those beside it.
+
+    Marks that turn letters around are shown by their numbers.
+    """
+    clean = _TURNING.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in clean):
+        return f"\N{FIRST STRONG ISOLATE}{clean}\N{POP DIRECTIONAL ISOLATE}"
+    return clean
+
+
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_RIGHT_TO_LEFT = frozenset(("R", "AL"))
+_MEASURES = {
+    "avg": "average",
+    "sum": "sum of",
+    "min": "smallest",
+    "max": "largest",
+    "count": "number with known",
+}
+
+
+def _measure(one: Aggregate, words: Words) -> str:
+    if one.attribute is None:
+        return "number"
+    return f"{_MEASURES.get(one.function, one.function)} {isolated(words.measured(one.attribute))}"
+
+
+def _conditions(asked: Query, words: Words) -> str:
+    return _listed((_condition(name, one, words) for name, one in asked.where.items()), "and")
+
+
+def _condition(name: str, predicate: Predicate, words: Words) -> str:
+    def shown(value: Any) -> str:
+        own = words.name(name, value)
+        return _shown(value) if own is None else isolated(own)
+
+    parts = [_part(part, shown) for part in _alternatives(predicate)]
+    return f"{isolated(words.label(name))} {_listed(parts, 'or')}"
 
 
 def _alternatives(predicate: Predicate) -> list[Predicate]:
@@ -71,12 +125,12 @@ def _alternatives(predicate: Predicate) -> list[Predicate]:
     return [predicate, *reversed(found)]
 
 
-def _part(predicate: Predicate) -> str:
+def _part(predicate: Predicate, shown: Callable[[Any], str]) -> str:
     match predicate:
         case Both(Compare(">=", low), Compare("<=", high)):
-            return f"from {_shown(low)} to {_shown(high)}"
+            return f"from {shown(low)} to {shown(high)}"
         case OneOf(values) if values:
-            return _listed(sorted(map(_shown, values)), "or")
+            return _listed(sorted(map(shown, values)), "or")
         case Missing():
             return "unknown"
     return "of no value that occurs"
@@ -88,4 +142,4 @@ def _listed(parts: Iterable[str], word: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return value.isoformat() if isinstance(value, date | datetime | time) else str(value)
+    return value.isoformat() if isinstance(value, date | datetime | time) else isolated(str(value))

@@ -52,7 +52,8 @@ def create_app(
     loopback = is_loopback(host)
     reachable = not loopback or bool(proxies)
     trusted = Proxies.of(proxies)
-    databases = open_all(folders)
+    log = log or Log()
+    databases = open_all(folders, log)
     try:
         for served in databases.values():
             if reachable and not len(served.tokens):
@@ -73,7 +74,7 @@ def create_app(
             limits=limits,
             meter=Meter(limits, threads=threads),
             metrics=Metrics(),
-            log=log or Log(),
+            log=log,
             pool=ThreadPoolExecutor(threads + 1, "query"),  # one more than anybody can fill
         )
     )

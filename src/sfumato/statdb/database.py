@@ -24,6 +24,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.forms.remembering import DATABASE, noting_rows
+from sfumato.statdb.access.owner_entries import ledger_if_any, owner_entry
 from sfumato.statdb.accuracy import ErrorBand, measured_errors
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.making import Cohort, First, Framework
@@ -257,7 +258,7 @@ class StatDB:
         """
         randomness = Randomness(seed)
         require_written(randomness.stated_seed, experiment=experiment)
-        with changing(self.path) as seal:
+        with changing(self.path) as seal, ledger_if_any(self.path) as ledger:
             # what is opened was checked; only what somebody else has written since is read again
             now = self if seal == self._seal else StatDB.open(self.path)
             purpose = (now.generation, now.waiting.num_rows, accept_exposure, twins)
@@ -275,6 +276,9 @@ class StatDB:
             if change.made is not None:
                 stated = now.seed or randomness.stated_seed
                 _store(self.path, change, _for_ever(stated, now.errors))
+                if ledger is not None:
+                    done = f"rows changed: generation {now.generation + 1}"
+                    ledger.append([owner_entry("apply", done, now.generation + 1)])
             elif change.waiting != now.waiting:
                 replace_waiting(self.path, change.waiting)
         _warn_of_exposure(change.update, now.responder.m)

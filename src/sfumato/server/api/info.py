@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from sfumato.core.answer import plain
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.moments import python_values
-from sfumato.errors import StoreError
+from sfumato.core.words import Words
+from sfumato.errors import ParameterError, StoreError
 from sfumato.server.access import ALLOWED, Grant, chosen
 from sfumato.server.databases import State
 from sfumato.server.errors import ApiError, invalid
@@ -19,7 +20,10 @@ from sfumato.server.http import Call, Reply
 from sfumato.server.sentences import long_guarantee, short_guarantee
 from sfumato.server.service import Service
 from sfumato.statdb.access.ledger import Ledger
-from sfumato.statdb.access.ledger_records import Record
+from sfumato.statdb.access.ledger_records import Head, Record, referred
+from sfumato.statdb.access.receipts import matching
+
+Result = TypeVar("Result")
 
 _MOST_VALUES = 1_000
 _MOST_RECORDS = 1_000
@@ -57,15 +61,51 @@ async def ledger(service: Service, call: Call, grants: Sequence[Grant]) -> Reply
     service.meter.take(grant.who, 1)
     first = _number(parameters, "first", 1, 2**62)
     limit = _number(parameters, "limit", 100, _MOST_RECORDS)
+
+    def read(ledger: Ledger) -> dict[str, Any]:
+        records: list[Record] = list(islice(ledger.records(first), limit))
+        answers = {
+            name: ledger.answer(one.entry)
+            for one in records
+            if (name := referred(one.entry.answer)) is not None
+        }
+        stated = [one.to_dict() for one in records]
+        return {"records": stated, "total": len(ledger), "answers": answers}
+
+    return Reply.of(await _read_ledger(service, call, grant, read))
+
+
+async def receipt(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
+    """The record that a receipt is for, which nobody else can name."""
+    parameters = call.parameters("database", "receipt")
+    grant = chosen(grants, call.route, parameters.get("database"))
+    service.meter.take(grant.who, 1)
+    try:
+        wanted = Head.of(parameters.get("receipt", ""))
+    except ParameterError as error:
+        raise invalid(str(error), "it stands in the answer as receipt") from None
+    found = await _read_ledger(service, call, grant, lambda ledger: matching(ledger, wanted))
+    if found is None or "record" not in found:
+        raise ApiError(
+            "not_found",
+            "the ledger has no such record",
+            "look whether the receipt is whole, and of this database; if it is, records were "
+            "changed or cut off: tell everybody who relies on the answers",
+        )
+    return Reply.of(found)
+
+
+async def _read_ledger(
+    service: Service, call: Call, grant: Grant, work: Callable[[Ledger], Result]
+) -> Result:
     folder = grant.served.folder
 
-    def read() -> dict[str, Any]:
+    def read() -> Result:
         with Ledger.open(folder, read_only=True) as ledger:
-            records: list[Record] = list(islice(ledger.records(first), limit))
-            return {"records": [one.to_dict() for one in records], "total": len(ledger)}
+            return work(ledger)
 
     try:
-        return Reply.of(await service.run(read))
+        return await service.run(read)
     except StoreError as error:
         service.log.failure("ledger", error, request_id=call.request_id)
         raise ApiError(
@@ -105,8 +145,8 @@ async def ready(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
         )
     raise ApiError(
         "not_ready",
-        f"a database cannot be opened: {found[0]}",
-        "sfumato statdb info FOLDER says what is wrong",
+        f"a database cannot be used: {found[0]}",
+        "sfumato statdb info FOLDER and sfumato statdb token list FOLDER say what is wrong",
         retry_after=10,
     )
 
@@ -125,7 +165,10 @@ async def metrics(service: Service, call: Call, grants: Sequence[Grant]) -> Repl
 def _schema(state: State) -> dict[str, Any]:
     responder = state.responder
     roles = dict.fromkeys(responder.schema.quasi, "quasi") | {responder.sensitive: "sensitive"}
+    words = state.words
+    texts = {name: getattr(words, name) for name in ("title", "description", "source")}
     return {
+        **{name: text for name, text in texts.items() if text},
         "database": state.facts["database"],
         "rows": state.rows,
         "m": responder.m,
@@ -136,9 +179,15 @@ def _schema(state: State) -> dict[str, Any]:
         "generation": state.generation,
         "guarantee": {"short": short_guarantee(responder), "text": long_guarantee(responder)},
         "attributes": [
-            _attribute(responder.attributes[name], role) for name, role in roles.items()
+            {**_attribute(responder.attributes[name], role), **_called(name, words)}
+            for name, role in roles.items()
         ],
     }
+
+
+def _called(name: str, words: Words) -> dict[str, Any]:
+    told = {"label": words.labels, "unit": words.units, "names": words.names}
+    return {what: known[name] for what, known in told.items() if name in known}
 
 
 def _attribute(attribute: Attribute, role: str) -> dict[str, Any]:

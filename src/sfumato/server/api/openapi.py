@@ -71,7 +71,10 @@ def described(routes: Iterable[Addressed]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": _SCHEMAS,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "password": {"type": "http", "scheme": "basic"},
+            },
         },
     }
 
@@ -92,7 +95,7 @@ def _operation(route: Addressed) -> dict[str, Any]:
     stated: dict[str, Any] = {
         "operationId": route.name,
         "summary": told.summary,
-        "security": [{}, {"token": []}] if private else [],
+        "security": [{}, {"token": []}, {"password": []}] if private else [],
         "responses": {
             "200": {
                 "description": "done",
@@ -150,6 +153,11 @@ _FLAG = {"type": "boolean"}
 _ANY: dict[str, Any] = {}  # a value of a column: a number, a text, true or false, or null
 _HEADERS = {"X-Request-ID": {"schema": _TEXT, "description": "Names the request in the logs."}}
 
+_RECEIPT = {
+    "type": "string", "pattern": "^[0-9]+-[0-9a-f]{64}$",
+    "description": "Number and digest of the record in the ledger; GET /v1/receipt checks it.",
+}  # fmt: skip
+_RECEIVED = {"receipt": _RECEIPT}
 _ENVELOPE = {
     "request_id": _TEXT,
     "database": _TEXT,
@@ -158,11 +166,15 @@ _ENVELOPE = {
 }
 _RESULT = {
     "canonical": _TEXT,
+    "in_words": {"type": "string", "description": "The whole question in plain words."},
     "by": _list(_TEXT),
     "aggregates": _list(_TEXT),
     "rows": _list(_ref("Row")),
 }
-_SENTENCE = {"sentence": _TEXT}
+_SENTENCE = {
+    "sentence": _TEXT,
+    "notes": {"type": "array", "items": _TEXT, "description": "On values that nobody has."},
+}
 _ONE = {
     "sql": {"type": "string", "examples": ["SELECT sex, COUNT(*) FROM t GROUP BY sex"]},
 }
@@ -206,10 +218,10 @@ _SCHEMAS: dict[str, Any] = {
         "key": {"type": "object"},
         "answers": {"type": "object", "additionalProperties": _ref("Interval")},
     }),
-    "Answer": _object({**_ENVELOPE, **_RESULT}, _SENTENCE),
+    "Answer": _object({**_ENVELOPE, **_RECEIVED, **_RESULT}, _SENTENCE),
     "Answers": _object({
         **_ENVELOPE,
-        "results": _list({"oneOf": [_object(_RESULT, _SENTENCE), _ref("Error")]}),
+        "results": _list({"oneOf": [_object({**_RECEIVED, **_RESULT}, _SENTENCE), _ref("Error")]}),
     }),
     "Explained": _object({
         "request_id": _TEXT, "database": _TEXT, "answerable": {"const": True}, "canonical": _TEXT,
@@ -224,7 +236,10 @@ _SCHEMAS: dict[str, Any] = {
             "kind": {"enum": ["numerical", "categorical"]}, "ordered": _FLAG,
             "has_missing": _FLAG, "size": _WHOLE,
         },
-        {"min": _ANY, "max": _ANY, "values": _list(_ANY)},
+        {
+            "min": _ANY, "max": _ANY, "values": _list(_ANY), "label": _TEXT, "unit": _TEXT,
+            "names": {"type": "object", "additionalProperties": _TEXT},
+        },
     ),
     "Schema": _object({
         "database": _TEXT, "rows": _WHOLE, "m": _WHOLE,
@@ -232,8 +247,13 @@ _SCHEMAS: dict[str, Any] = {
         "framework": _TEXT, "generation": _WHOLE,
         "guarantee": _object({"short": _TEXT, "text": _TEXT}),
         "attributes": _list(_ref("Attribute")),
+    }, {"title": _TEXT, "description": _TEXT, "source": _TEXT}),
+    "Ledger": _object({
+        "records": _list({"type": "object"}), "total": _WHOLE,
+        "answers": {"type": "object", "additionalProperties": _TEXT,
+                    "description": "Long answers, by the SHA-256 that records name."},
     }),
-    "Ledger": _object({"records": _list({"type": "object"}), "total": _WHOLE}),
+    "Checked": _object({"record": {"type": "object"}, "head": _RECEIPT}, {"answer": _TEXT}),
     "Tokens": _object({"tokens": _list({"type": "object"})}),
     "Health": _object({"status": _TEXT}, {"databases": _WHOLE}),
 }  # fmt: skip
@@ -249,6 +269,7 @@ _PARAMETERS = {
         "format", "The Accept header works, too.", {"enum": ["json", "csv", "arrow"]}
     ),
     "sql": _parameter("sql", "The question.", _TEXT, required=True),
+    "receipt": _parameter("receipt", "It came with an answer.", _RECEIPT, required=True),
     "first": _parameter("first", "Number of a record.", {"type": "integer", "minimum": 1}),
     "limit": _parameter("limit", "At most 1,000 come.", {"type": "integer", "minimum": 1}),
     "name": {
@@ -313,6 +334,12 @@ OPERATIONS: Mapping[str, Operation] = {
         {JSON: _ref("Ledger")},
         ("database", "first", "limit"),
         codes=("unknown_database", "ledger_unavailable"),
+    ),
+    "receipt": Operation(
+        "The record that a receipt is for, and the end of the chain; others are not found.",
+        {JSON: _ref("Checked")},
+        ("database", "receipt"),
+        codes=("unknown_database", "not_found", "ledger_unavailable"),
     ),
     "tokens": Operation(
         "Tokens without their secrets.",

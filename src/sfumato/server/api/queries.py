@@ -29,6 +29,8 @@ from sfumato.server.questions import Asked, QueryTimeout, Question, asked_of
 from sfumato.server.service import Service
 from sfumato.statdb.access.ledger_records import Entry
 
+RECEIPT = "X-Receipt"
+
 
 @dataclass(slots=True, eq=False)
 class Outcome:
@@ -42,6 +44,8 @@ class Outcome:
     answered: Answered | None = None
     error: ApiError | None = None
     cached: bool = False
+    receipt: str = ""
+    notes: Sequence[str] = ()
 
 
 async def query(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
@@ -88,11 +92,9 @@ async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Re
 async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form: Form) -> Reply:
     service.meter.take(grant.who, costs.of_reading(asked))
     state = grant.served.state
-    outcome = Outcome(asked, answered=remembered(state, asked))
+    outcome = _recalled(state, asked)
     if outcome.answered is None:
         await _answer_all(service, grant.who, state, [outcome])
-    else:
-        outcome.cached = True
     _charge(service, grant.who, state, [outcome])
     table = b""
     if form != "json" and (answered := outcome.answered) is not None:
@@ -102,11 +104,12 @@ async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form
     if outcome.error is not None:
         raise outcome.error
     assert outcome.answered is not None
+    receipt = outcome.receipt
     if form != "json":
-        return Reply(table, MEDIA[form])
+        return Reply(table, MEDIA[form], headers=((RECEIPT, receipt),))
     return Reply(
-        b'{"request_id":"%s",%s,%s}'
-        % (call.request_id.encode(), state.head, outcome.answered.content)
+        b'{"request_id":"%s",%s,%s}' % (call.request_id.encode(), state.head, _content(outcome)),
+        headers=((RECEIPT, receipt),),
     )
 
 
@@ -119,12 +122,10 @@ async def _batch(
 ) -> Reply:
     if _form(call, parameters) != "json":
         raise invalid("many answers come as JSON only", "ask one by one for CSV or Arrow")
-    outcomes = [Outcome(asked) for asked in _many(service, body)]
-    service.meter.take(grant.who, sum(costs.of_reading(one.asked) for one in outcomes))
+    questions = _many(service, body)
+    service.meter.take(grant.who, sum(map(costs.of_reading, questions)))
     state = grant.served.state
-    for outcome in outcomes:
-        outcome.answered = remembered(state, outcome.asked)
-        outcome.cached = outcome.answered is not None
+    outcomes = [_recalled(state, asked) for asked in questions]
     unknown = [one for one in outcomes if one.answered is None]
     await _answer_all(service, grant.who, state, unknown)
     _charge(service, grant.who, state, outcomes)
@@ -139,7 +140,22 @@ def _result(outcome: Outcome, request_id: str) -> bytes:
     if outcome.answered is None:
         assert outcome.error is not None
         return to_json({"error": outcome.error.stated(request_id)})
-    return b"{%s}" % outcome.answered.content
+    return b"{%s}" % _content(outcome)
+
+
+def _recalled(state: State, asked: Asked) -> Outcome:
+    found = remembered(state, asked)
+    if found is None:
+        return Outcome(asked)
+    answered, notes = found
+    return Outcome(asked, answered=answered, cached=True, notes=notes)
+
+
+def _content(outcome: Outcome) -> bytes:
+    """What is said of one question, without the braces."""
+    assert outcome.answered is not None
+    notes = b'"notes":%s,' % to_json(outcome.notes) if outcome.notes else b""
+    return b'"receipt":"%s",%s%s' % (outcome.receipt.encode(), notes, outcome.answered.content)
 
 
 def _charge(service: Service, who: str, state: State, outcomes: Sequence[Outcome]) -> None:
@@ -177,7 +193,8 @@ async def _answer_all(
         outcome.question, outcome.answered, outcome.error = got.question, got.answered, got.error
         if outcome.answered is not None:
             outcome.cached = got.cached
-            remember(state, outcome.asked, outcome.answered)
+            outcome.notes = outcome.question.notes if outcome.question else ()
+            remember(state, outcome.asked, outcome.answered, outcome.notes)
 
 
 def _answered(service: Service, state: State, asked: Asked, until: float) -> Outcome:
@@ -209,7 +226,10 @@ async def _log(
     """Append to the ledger; nothing may be sent before this returns."""
     if not outcomes:
         return
-    await grant.served.ledger.append([_entry(call, grant, state, one) for one in outcomes])
+    entries = [_entry(call, grant, state, one) for one in outcomes]
+    records = await grant.served.ledger.append(entries)
+    for one, record in zip(outcomes, records, strict=True):
+        one.receipt = str(record.receipt)
     questions, name = service.metrics.questions, grant.served.name
     for one in outcomes:
         became = one.error.code if one.error else "cached" if one.cached else "answered"
@@ -218,9 +238,10 @@ async def _log(
 
 def _entry(call: Call, grant: Grant, state: State, outcome: Outcome) -> Entry:
     kind: Literal["answer", "refusal"] = "answer"
-    question, said = outcome.question, ""
+    question, said, kept = outcome.question, "", None
     if outcome.answered is not None:
         question, said = outcome.answered.question, outcome.answered.recorded
+        kept = outcome.answered.kept
     elif outcome.error is not None:
         kind, said = "refusal", outcome.error.code
     return Entry(
@@ -232,6 +253,7 @@ def _entry(call: Call, grant: Grant, state: State, outcome: Outcome) -> Entry:
         canonical=None if question is None else question.sql,
         answer=said,
         generation=state.generation,
+        kept=kept,
     )
 
 

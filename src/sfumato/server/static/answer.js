@@ -1,61 +1,91 @@
-// What comes back, shown: a sentence, a bar, a chart, a table; or what went wrong.
+// What comes back, shown: a sentence, a chart, a table; or what went wrong.
 
 import { token } from "./api.js";
 import { columnsChart, intervalBar, onLine, rowsChart } from "./charts.js";
-import { copyText, download, make } from "./dom.js";
-import { about, endsOf, isExact, label, listed, number, percent, sentence } from "./format.js";
-import { MEASURES, conditionWords } from "./question.js";
-import { asCsv, asCurl, asPython } from "./sharing.js";
+import { copyText, download, fill, make } from "./dom.js";
+import { about, capital, endsOf, isExact, label, listed, number, numberOf, percent, sentence } from "./format.js";
+import { asPng, asSvg } from "./pictures.js";
+import { MEASURES } from "./question.js";
+import { asShares, certain, isTooWide, orderWords } from "./ranking.js";
+import { asCsv, asCurl, asPython, citation, fileName } from "./sharing.js";
+import { called, keyWords, valueWords } from "./words.js";
 
 const SHOWN_ROWS = 40; // of a chart or a table, before "show all"
 
 /** An answer, ready to be put on the page. */
 export function shownAnswer(answer, question, { database, schema, sql }) {
-  const grouped = answer.by.length > 0;
-  const charts = grouped ? chartParts : singleParts;
+  const view = { even: false, shares: false };
+  const body = make("div");
+  // a share has no place of its own for an even spread
+  const draw = () => fill(body, ...bodyParts(shownAs(answer, view), schema, { even: view.even && !view.shares }));
+  const toggle = (name, words) => make("label", { class: "order" },
+    make("input", { type: "checkbox", onchange: (event) => { view[name] = event.target.checked; draw(); } }),
+    make("span", { text: words }));
+  const counted = answer.by.length > 0 && answer.aggregates.join() === "count";
+  const open = answer.rows.some((row) => Object.values(row.answers).some((one) => one.lo !== one.hi));
+  draw();
   return [
-    make("p", { class: "sentence" }, emphasized(sentenceOf(answer, question), answer)),
-    ...answer.aggregates.flatMap((name) => charts(answer, name, schema)),
-    legend(answer, schema),
-    actions(answer, database, sql),
-    ...(grouped ? [groupTable(answer)] : []),
+    ...(answer.notes ?? []).map((note) => make("p", { class: "note", role: "status", text: sentence(note) })),
+    body,
+    make("div", { class: "views" },
+      counted ? toggle("shares", answer.by.length > 1 ? `as shares of each ${answer.by.slice(0, -1).map(called).join(" and ")}` : "as shares") : null,
+      open ? toggle("even", "show where it would be if values were spread evenly inside each group") : null),
+    actions(answer, database, sql, schema, view),
     facts(answer),
+    make("p", { class: "small printed", text: citation(sentenceOf(answer), answer, schema) }),
   ];
 }
 
-/** The answer in one sentence of plain words. */
-export function sentenceOf(answer, question) {
-  if (answer.sentence) return question.mode === "pick" ? pickedSentence(answer, question) : answer.sentence;
-  if (answer.by.length) {
-    const count = answer.rows.length;
-    const each = answer.by.length > 1 ? "combination of" : "value of";
-    return `${number(count)} ${count === 1 ? "answer" : "answers"}, one for each ${each} ${listed(answer.by, "and")}.`;
-  }
-  return answer.aggregates.map((name) => single(name, answer.rows[0].answers[name])).join(" ");
+const shownAs = (answer, view) => (view.shares ? asShares(answer) : answer);
+
+function bodyParts(answer, schema, view) {
+  const charts = answer.by.length ? chartParts : singleParts;
+  return [
+    make("p", { class: "sentence" }, emphasized(sentenceOf(answer), answer)),
+    ...wideWords(answer, schema),
+    ...answer.aggregates.flatMap((name) => charts(answer, name, schema, view)),
+    legend(answer, schema, view),
+    ...(answer.by.length ? [groupTable(answer, view)] : []),
+  ];
 }
 
-/** "Between 527 and 1,001 people with age 30 to 50 and sex female." */
-function pickedSentence(answer, question) {
-  const one = answer.rows[0].answers[answer.aggregates[0]];
+/** The answer in one sentence of plain words, with the whole question. */
+export function sentenceOf(answer) {
+  const words = capital(answer.in_words);
+  if (answer.by.length) return `${words}: ${number(answer.rows.length)} ${answer.rows.length === 1 ? "answer" : "answers"}.`;
+  const [name] = answer.aggregates;
+  if (answer.sentence) return counted(answer, answer.rows[0].answers[name]);
+  const ends = answer.aggregates.map((one) => single(answer.rows[0].answers[one], answer.aggregates.length > 1 ? `${one}: ` : ""));
+  return `${words}: ${ends.join(" ")}`;
+}
+
+/** "Between 527 and 1,001 people with age from 30 to 50 and sex female." */
+function counted(answer, one) {
   const ends = endsOf(one);
   const count = isExact(one) ? `Exactly ${ends[0]}` : `Between ${ends[0]} and ${ends[1]}`;
-  const whom = [...question.where].map(([name, condition]) => `${name} ${conditionWords(condition, 12)}`);
-  return `${count} people${whom.length ? ` with ${listed(whom, "and")}` : " are in the data"}.`;
+  return answer.in_words === "all people" ? `${count} people are in the data.` : `${count} ${answer.in_words}.`;
 }
 
-function single(name, one) {
-  if (one.lo === null) return `${aggregateWords(name)}: nobody can qualify.`;
+function single(one, of) {
+  if (one.lo === null) return `${of}nobody can qualify.`;
   const perhaps = one.nullable ? " It may also be that nobody qualifies at all." : "";
   const ends = endsOf(one);
-  if (isExact(one)) return `${aggregateWords(name)} is exactly ${ends[0]}.${perhaps}`;
-  return `${aggregateWords(name)} is between ${ends[0]} and ${ends[1]}.${perhaps}`;
+  return isExact(one) ? `${of}exactly ${ends[0]}.${perhaps}` : `${of}between ${ends[0]} and ${ends[1]}.${perhaps}`;
 }
 
-/** "avg_salary" is "The average of salary"; names of one's own stay. */
+/** "avg_salary" is "average salary"; names of one's own stay. */
 function aggregateWords(name) {
   const [, part, of] = /^(avg|sum|min|max)_(.+)$/.exec(name) ?? [];
-  if (part) return `The ${MEASURES[part].toLowerCase()} ${part === "sum" || part === "avg" ? "of " : ""}${of}`;
-  return name === "count" ? "The number of people" : name;
+  if (part) return `${MEASURES[part]}${part === "sum" ? " of" : ""} ${called(of)}`;
+  return { count: "Number of people", "share_%": "Percent" }[name] ?? name;
+}
+
+function wideWords(answer, schema) {
+  const all = answer.rows.flatMap((row) => answer.aggregates.map((name) => isTooWide(row.answers[name], name, schema)));
+  const wide = all.filter(Boolean).length;
+  if (!wide) return [];
+  const which = all.length === 1 ? "This range is" : wide === all.length ? "All ranges are" : `${number(wide)} of ${number(all.length)} ranges are`;
+  return [make("p", { class: "wide-note", text: `${which} too wide to say much. Try fewer conditions, or wider ones.` })];
 }
 
 /** The numbers of a sentence stand out. */
@@ -75,13 +105,14 @@ function emphasized(sentence, answer) {
   return [...parts, rest];
 }
 
-function singleParts(answer, name, schema) {
+function singleParts(answer, name, schema, { even }) {
   const one = answer.rows[0].answers[name];
   if (one.lo === null) return [];
   const title = answer.aggregates.length > 1 ? [make("h3", { text: aggregateWords(name) })] : [];
   const share = name === "count" && schema.rows
     ? [make("p", { class: "soft share", text: shareWords(one, schema.rows) })] : [];
-  return [...title, intervalBar(one, aggregateWords(name)), ...share];
+  const alt = answer.aggregates.length > 1 ? `${aggregateWords(name)}: ${answer.in_words}` : capital(answer.in_words);
+  return [...title, intervalBar(one, alt, even), ...share];
 }
 
 function shareWords(one, rows) {
@@ -92,35 +123,40 @@ function shareWords(one, rows) {
 
 // ----- groups
 
-function chartParts(answer, name) {
-  const rows = answer.rows.map((row) => ({ keys: answer.by.map((one) => row.key[one]), answer: row.answers[name] }));
-  const title = make("h3", { text: `${aggregateWords(name)}, by ${answer.by.join(" and ")}` });
+function chartParts(answer, name, schema, { even }) {
+  const rows = answer.rows.map((row) => ({ keys: answer.by.map((one) => keyWords(one, row.key[one])), answer: row.answers[name] }));
+  const words = answer.aggregates.length > 1 ? `${aggregateWords(name)}: ${answer.in_words}` : capital(answer.in_words);
+  const title = make("h3", { text: words });
+  const inexact = rows.some((row) => !isExact(row.answer));
+  const sure = inexact ? certain(rows) : new Set(rows);
+  const order = inexact ? orderWords(rows) : "";
+  const said = order ? [make("p", { class: "ranking", text: order })] : [];
   if (onLine(rows, answer.by)) {
     const placed = rows.filter((row) => row.keys[0] !== null);
     const others = rows.filter((row) => row.keys[0] === null && row.answer.lo !== null);
     return [
       title,
-      columnsChart(placed, aggregateWords(name), answer.by[0]),
-      ...others.map((row) => make("p", { class: "soft small", text: `Where ${answer.by[0]} is unknown: ${endsOf(row.answer).join(" to ")}.` })),
+      columnsChart(placed, words, called(answer.by[0]), { even, sure: new Set(rows) }),
+      ...others.map((row) => make("p", { class: "soft small", text: `Where ${called(answer.by[0])} is unknown: ${endsOf(row.answer).join(" to ")}.` })),
     ];
   }
   const place = make("div");
   let [all, sorted] = [false, false];
   const draw = () => {
-    const ordered = sorted ? largestFirst(rows) : rows;
-    place.replaceChildren(rowsChart(all ? ordered : ordered.slice(0, SHOWN_ROWS), aggregateWords(name)), ...more());
+    const ordered = sorted ? highestFirst(rows) : rows;
+    place.replaceChildren(rowsChart(all ? ordered : ordered.slice(0, SHOWN_ROWS), words, { even, sure }), ...more());
   };
   const more = () => (all || rows.length <= SHOWN_ROWS ? [] : [moreButton(rows.length, () => { all = true; draw(); })]);
-  const order = make("label", { class: "order" },
+  const arrange = make("label", { class: "order" },
     make("input", { type: "checkbox", onchange: (event) => { sorted = event.target.checked; draw(); } }),
-    make("span", { text: "largest first" }));
+    make("span", { text: "by the middle of the range, largest first" }));
   draw();
-  return [make("div", { class: "heading-row" }, title, rows.length > 2 ? order : null), place];
+  return [make("div", { class: "heading-row" }, title, rows.length > 2 ? arrange : null), ...said, place];
 }
 
 /** Inside the groups of the first keys, which stay together. */
-function largestFirst(rows) {
-  const size = (row) => (typeof row.answer.estimate === "number" ? row.answer.estimate : Date.parse(row.answer.estimate ?? "") || 0);
+function highestFirst(rows) {
+  const size = (row) => (row.answer.lo === null ? -Infinity : numberOf(row.answer.lo) + numberOf(row.answer.hi));
   const outer = (row) => JSON.stringify(row.keys.slice(0, -1));
   const places = new Map();
   for (const row of rows) if (!places.has(outer(row))) places.set(outer(row), places.size);
@@ -130,38 +166,38 @@ function largestFirst(rows) {
 const moreButton = (count, onclick) =>
   make("button", { type: "button", class: "plain more", text: `Show all ${number(count)}`, onclick });
 
-function groupTable(answer) {
+function groupTable(answer, { even }) {
   const several = answer.aggregates.length > 1;
   const head = answer.aggregates.flatMap((name) => {
     const of = several ? `${name}: ` : "";
-    return [`${of}at least`, `${of}at most`, `${of}estimate`];
+    return [`${of}at least`, `${of}at most`, ...(even ? [`${of}spread evenly`] : [])];
   });
   const body = make("tbody");
   const place = make("div");
-  const show = (count) => body.replaceChildren(...answer.rows.slice(0, count).map((row) => tableRow(answer, row)));
+  const show = (count) => body.replaceChildren(...answer.rows.slice(0, count).map((row) => tableRow(answer, row, even)));
   show(SHOWN_ROWS);
   if (answer.rows.length > SHOWN_ROWS) {
     place.append(moreButton(answer.rows.length, () => { show(answer.rows.length); place.remove(); }));
   }
   const columns = [
-    ...answer.by.map((name) => make("th", { scope: "col", text: name })),
-    ...head.map((words) => make("th", { scope: "col", class: words.endsWith("estimate") ? "n soft" : "n", text: words })),
+    ...answer.by.map((name) => make("th", { scope: "col", text: called(name) })),
+    ...head.map((words) => make("th", { scope: "col", class: words.endsWith("evenly") ? "n soft" : "n", text: words })),
   ];
   return make("details", { class: "table", open: answer.rows.length <= SHOWN_ROWS },
     make("summary", { text: `Table of ${number(answer.rows.length)} answers` }),
     make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of answers" },
-      make("table", {}, make("thead", {}, make("tr", {}, columns)), body)), place);
+      make("table", {}, make("caption", { class: "away", text: capital(answer.in_words) }), make("thead", {}, make("tr", {}, columns)), body)), place);
 }
 
-function tableRow(answer, row) {
-  const keys = answer.by.map((name) => make("th", { scope: "row", text: label(row.key[name]) }));
+function tableRow(answer, row, even) {
+  const keys = answer.by.map((name) => make("th", { scope: "row", text: valueWords(name, row.key[name]) }));
   const cells = answer.aggregates.flatMap((name) => {
     const one = row.answers[name];
-    if (one.lo === null) return ["–", "–", "–"].map((text) => make("td", { class: "n soft", text }));
+    if (one.lo === null) return ["–", "–", ...(even ? ["–"] : [])].map((text) => make("td", { class: "n soft", text }));
     return [
       make("td", { class: "n", text: endsOf(one)[0] }),
       make("td", { class: "n", text: endsOf(one).at(-1) }),
-      make("td", { class: "n soft", text: isExact(one) ? "exact" : `≈ ${about(one)}` }),
+      ...(even ? [make("td", { class: "n soft", text: isExact(one) ? "exact" : one.estimate === null ? "–" : about(one) })] : []),
     ];
   });
   return make("tr", {}, keys, cells);
@@ -169,42 +205,59 @@ function tableRow(answer, row) {
 
 // ----- below the answer
 
-function legend(answer, schema) {
+function legend(answer, schema, { even }) {
   const all = answer.rows.flatMap((row) => Object.values(row.answers)).filter((one) => one.lo !== null);
   const open = all.some((one) => !isExact(one));
   const closed = all.some(isExact);
   const hidden = schema.attributes.filter((one) => one.role === "sensitive").map((one) => one.name);
   const untouched = !hidden.some((name) => answer.canonical.includes(name));
-  const why = untouched && schema.framework === "anatomy" ? `: the question leaves out ${listed(hidden)}, and nothing else is protected here` : "";
+  const why = untouched && schema.framework === "anatomy" ? `: the question leaves out ${listed(hidden.map(called))}, and nothing else is protected here` : "";
   return make("ul", { class: "legend" },
-    open ? make("li", {}, make("i", { class: "key-range" }), "The true number is surely in this range.") : null,
-    open ? make("li", {}, make("i", { class: "key-estimate" }), "An estimate: a good guess, without any guarantee.") : null,
+    open ? make("li", {}, make("i", { class: "key-range" }), "The true number is surely in this range; where in it, nothing is said.") : null,
+    open && even ? make("li", {}, make("i", { class: "key-estimate" }), evenWords(schema)) : null,
     closed ? make("li", {}, make("i", { class: "key-exact" }), `Exact${why}.`) : null);
 }
 
-function actions(answer, database, sql) {
+/** What the mark is worth, as measured on tables of salaries: that of this one would be a secret. */
+function evenWords({ size }) {
+  const measured = size
+    ? "In trials with salaries, half of such numbers were off by more than 4 to 6 percent, and some by far more."
+    : "In trials with salaries, half of such numbers were off by more than a quarter.";
+  return `Where it would be if values were spread evenly inside each group. They need not be, and nobody vouches for it. ${measured} It does not tell which group is above which.`;
+}
+
+function actions(answer, database, sql, schema, view) {
   const copies = [
     ["Copy link", () => location.href],
     ["SQL", () => sql],
     ["curl", () => asCurl(sql, database, Boolean(token.get()))],
     ["Python", () => asPython(sql, database, Boolean(token.get()))],
+    ["citation", () => citation(sentenceOf(answer), answer, schema)],
   ];
+  const words = () => shownAs(answer, view).in_words;
+  const plain = (text, onclick) => make("button", { type: "button", class: "plain", text, onclick });
   return make("div", { class: "actions share-actions", role: "group", "aria-label": "Use this answer elsewhere" },
     copies.map(([words, text]) =>
       make("button", {
-        type: "button", class: "plain", text: words, "aria-label": words === "Copy link" ? null : `Copy as ${words}`,
+        type: "button", class: "plain", text: capital(words), "aria-label": words === "Copy link" ? null : `Copy as ${words}`,
         onclick: (event) => copyText(text(), event.currentTarget),
       })),
-    make("button", {
-      type: "button", class: "plain", text: "Download CSV",
-      onclick: () => download(`${database}.csv`, asCsv(answer), "text/csv;charset=utf-8"),
-    }));
+    plain("Download CSV", () =>
+      download(fileName(database, words(), "csv"), asCsv(shownAs(answer, view), view.even && !view.shares), "text/csv;charset=utf-8")),
+    ["SVG", "PNG"].map((kind) => plain(`Picture (${kind})`, async () => {
+      const chart = document.querySelector("#answer .interval svg, #answer .chart svg");
+      if (!chart) return;
+      const texts = [chart, view.shares ? capital(words()) : sentenceOf(answer), citation("", answer, schema)];
+      const content = kind === "SVG" ? asSvg(...texts) : await asPng(...texts);
+      download(fileName(database, words(), kind.toLowerCase()), content, kind === "SVG" ? "image/svg+xml" : "image/png");
+    })));
 }
 
 function facts(answer) {
   const told = [
     ["The question, as it was understood", make("code", { text: answer.canonical })],
-    ["Number of this answer in the ledger", make("code", { text: answer.request_id })],
+    ["Receipt: number and digest of this answer in the ledger", make("code", { text: answer.receipt })],
+    ["Number of the request", make("code", { text: answer.request_id })],
     ["State of the data", `generation ${answer.generation}`],
   ];
   return make("details", { class: "small" }, make("summary", { text: "About this answer" }),
@@ -215,7 +268,7 @@ function facts(answer) {
 // ----- before, instead, and meanwhile
 
 export function welcome(schema, examples, choose) {
-  const hidden = schema.attributes.filter((one) => one.role === "sensitive").map((one) => one.name);
+  const hidden = schema.attributes.filter((one) => one.role === "sensitive").map((one) => called(one.name));
   return [
     make("p", { class: "sentence", text: "Ask how many people …" }),
     make("p", { text: `Pick attributes, or write SQL, and ask as much as you like. Where ${listed(hidden)} comes in, which is `

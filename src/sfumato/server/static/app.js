@@ -4,12 +4,13 @@ import { Trouble, ask, databases, schema as schemaOf, token } from "./api.js";
 import { sentenceOf, shownAnswer, shownTrouble, waiting, welcome } from "./answer.js";
 import { Builder } from "./builder.js";
 import { byId, fill, make } from "./dom.js";
-import { endsOf, listed, number, sentence } from "./format.js";
+import { capital, endsOf, listed, number, sentence } from "./format.js";
 import { forgetAll, remember, remembered } from "./history.js";
 import { COUNT, databaseOf, empty, fromAddress, toAddress, toBody, toSql, words } from "./question.js";
+import { called, learn, valueWords } from "./words.js";
 
 const builder = new Builder();
-const page = { databases: [], schema: null, mode: "pick", running: null, turn: 0, asked: false };
+const page = { databases: [], schema: null, mode: "pick", running: null, turn: 0, asked: false, filled: "" };
 
 start();
 
@@ -23,9 +24,18 @@ function listen() {
   byId("sql").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
   });
+  byId("cancel").addEventListener("click", () => {
+    page.running?.abort();
+    page.turn += 1;
+    busy(false);
+    fill(byId("answer"), make("p", { class: "soft", text: "Cancelled. The question may have been recorded all the same." }));
+    byId("live").textContent = "Cancelled.";
+    byId("ask-button").focus();
+  });
   byId("reset").addEventListener("click", () => {
     builder.show(empty());
     byId("sql").value = "";
+    page.filled = "";
     go(startOf(page.schema?.database ?? page.databases[0].name));
   });
   byId("database").addEventListener("change", (event) => go(startOf(event.target.value)));
@@ -116,13 +126,15 @@ async function open(name) {
   page.schema = null;
   const schema = await schemaOf(name);
   page.schema = { ...schema, database: name };
+  learn(schema.attributes);
   builder.offer(schema.attributes);
-  byId("lead").textContent = `${number(schema.rows)} people are in the database “${name}”. Every answer is an interval that holds the truth.`;
-  const hidden = listed(schema.attributes.filter((one) => one.role === "sensitive").map((one) => one.name));
+  const about = [schema.title, schema.description, schema.source && `Source: ${schema.source}`].filter(Boolean).map(sentence);
+  byId("lead").textContent = [...about, `${number(schema.rows)} people are in the database “${name}”.`, "Every answer is an interval that holds the truth."].join(" ");
+  const hidden = listed(schema.attributes.filter((one) => one.role === "sensitive").map((one) => called(one.name)));
   const promise = `Whoever sees all answers to all questions guesses a person's ${hidden} right with a chance of at most 1 in ${schema.m}, if every way to hand out the values looked equally likely to them beforehand. `;
   fill(byId("promise"), promise, make("a", { href: "about", text: "What that means" }));
   for (const link of document.querySelectorAll('a[href^="about"]')) link.href = `about${startOf(name)}`;
-  document.title = `Ask the data: ${name}`;
+  document.title = `Ask the data: ${schema.title ?? name}`;
 }
 
 function show(question) {
@@ -136,23 +148,40 @@ function showWelcome() {
   fill(byId("answer"), ...welcome(page.schema, examples(page.schema), (question) => go(toAddress(page.schema.database, question))));
 }
 
-/** Questions that every database can be asked. */
+/** Questions that every database can be asked, and answers with ranges. */
 function examples({ attributes }) {
   const sensitive = attributes.find((one) => one.role === "sensitive");
-  const short = attributes.find((one) => one.role !== "sensitive" && one.size <= 12);
+  const short = attributes.find((one) => one.role !== "sensitive" && one.values?.length > 1 && one.values.length <= 12);
   const line = attributes.find((one) => one.role !== "sensitive" && typeof one.min === "number" && one.size > 12);
-  const middle = line && Math.round((line.min + line.max) / 2);
+  const older = line && [line.name, { from: Math.round((line.min + line.max) / 2), to: "", unknown: false }];
+  const olderWords = line && `${called(line.name)} of ${older[1].from} or more`;
+  const wanted = sensitive && wantedOf(sensitive);
   const found = [];
-  if (sensitive?.values) {
+  const add = (text, where, by = [], measure = COUNT) =>
+    found.push({ question: { ...empty(), where: new Map(where), by, measure }, words: text });
+  if (wanted && older) add(`How many with ${called(sensitive.name)} ${wanted.words} and ${olderWords}?`, [older, wanted.condition]);
+  if (wanted && short) {
+    const also = older ? ` and ${olderWords}` : "";
+    add(`How many with ${called(sensitive.name)} ${wanted.words}${also}, by ${called(short.name)}?`, [...(older ? [older] : []), wanted.condition], [short.name]);
+  }
+  if (sensitive && typeof sensitive.min === "number" && short) {
+    add(`The average ${called(sensitive.name)}, by ${called(short.name)}?`, older ? [older] : [], [short.name], { function: "avg", of: sensitive.name });
+  } else if (sensitive && short) {
+    const whom = older ? [older] : [[short.name, { values: [short.values[0]] }]];
+    add(`How many of each ${called(sensitive.name)} with ${older ? olderWords : `${called(short.name)} ${valueWords(short.name, short.values[0])}`}?`, whom, [sensitive.name]);
+  }
+  return found;
+}
+
+/** A condition on what is protected: a value, or the upper half. */
+function wantedOf(sensitive) {
+  if (sensitive.values) {
     const value = sensitive.values[Math.floor(sensitive.values.length / 2)];
-    found.push([{ ...empty(), where: new Map([[sensitive.name, { values: [value] }]]) }, `How many with ${sensitive.name} ${value}?`]);
+    return { words: valueWords(sensitive.name, value), condition: [sensitive.name, { values: [value] }] };
   }
-  if (sensitive) found.push([{ ...empty(), by: [sensitive.name] }, `How many of each ${sensitive.name}?`]);
-  if (line && short) {
-    const where = new Map([[line.name, { from: middle, to: "", unknown: false }]]);
-    found.push([{ ...empty(), where, by: [short.name] }, `How many with ${line.name} of ${middle} or more, by ${short.name}?`]);
-  }
-  return found.map(([question, text]) => ({ question: { ...question, measure: COUNT }, words: text }));
+  if (typeof sensitive.min !== "number") return null;
+  const middle = Math.round((sensitive.min + sensitive.max) / 2);
+  return { words: `of ${middle} or more`, condition: [sensitive.name, { from: middle, to: "", unknown: false }] };
 }
 
 // ----- asking
@@ -178,8 +207,9 @@ async function answer(question) {
     const found = await ask(database, toBody(question), running.signal);
     const sql = question.mode === "sql" ? question.sql : found.canonical;
     fill(byId("answer"), ...shownAnswer(found, question, { database, schema: page.schema, sql }));
-    byId("live").textContent = `The answer: ${sentenceOf(found, question)}`;
-    remember({ address, words: words(question), result: resultWords(found), database });
+    byId("live").textContent = `The answer: ${sentenceOf(found)}`;
+    remember({ address, words: question.mode === "sql" ? words(question) : found.in_words, result: resultWords(found), database });
+    document.title = `${capital(found.in_words)} – ${database}`;
     showHistory();
     if (page.asked) bringIntoView();
   } finally {
@@ -194,6 +224,7 @@ function busy(on) {
   const button = byId("ask-button");
   button.textContent = on ? "Asking …" : "Ask";
   button.setAttribute("aria-disabled", String(on));
+  byId("cancel").hidden = !on;
   byId("answer-section").setAttribute("aria-busy", String(on));
   if (on) {
     byId("live").textContent = "";
@@ -244,7 +275,12 @@ function choose(mode, filling = true) {
     byId(panel).hidden = name !== mode;
   }
   // what was picked is a start for what is written
-  if (filling && mode === "sql" && before === "pick") byId("sql").value = toSql(builder.question);
+  if (!filling || mode !== "sql" || before !== "pick") return;
+  const area = byId("sql");
+  // what was typed by hand stays
+  if (area.value.trim() && area.value !== page.filled) return;
+  page.filled = toSql(builder.question);
+  area.value = page.filled;
 }
 
 function moveTab(event) {

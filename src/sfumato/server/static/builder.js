@@ -4,6 +4,7 @@ import { byId, fill, make } from "./dom.js";
 import { kindOf, label } from "./format.js";
 import { COUNT, MEASURES, conditionWords, empty, groupCount, quoted } from "./question.js";
 import { conditionWidget } from "./widgets.js";
+import { called, valueWords } from "./words.js";
 
 const MANY = 10; // attributes; more can be searched
 
@@ -42,7 +43,7 @@ export class Builder {
   #offerMeasures() {
     const groups = this.attributes.filter((one) => one.role === "sensitive" && one.kind === "numerical").map((one) => {
       const computed = kindOf(one.min) === "number" ? ["avg", "sum", "min", "max"] : ["min", "max"];
-      return make("optgroup", { label: one.name }, computed.map((name) =>
+      return make("optgroup", { label: called(one.name) }, computed.map((name) =>
         make("option", { value: `${name}:${one.name}`, text: measureWords(name, one.name) })));
     });
     fill(byId("measure"), make("option", { value: "count", text: "How many people there are" }), groups);
@@ -58,7 +59,7 @@ export class Builder {
     const state = make("span", { class: "state" });
     const body = make("div", { class: "body" });
     const clear = make("button", {
-      type: "button", class: "clear", text: "×", title: "Clear", "aria-label": `Clear the condition on ${attribute.name}`,
+      type: "button", class: "clear", text: "×", title: "Clear", "aria-label": `Clear the condition on ${called(attribute.name)}`,
       onclick: () => {
         this.question.where.delete(attribute.name);
         draw();
@@ -67,7 +68,7 @@ export class Builder {
     });
     const show = () => {
       const condition = this.question.where.get(attribute.name);
-      state.textContent = condition ? conditionWords(condition) : "any";
+      state.textContent = condition ? conditionWords(condition, 3, attribute.name) : "any";
       box.classList.toggle("set", Boolean(condition));
       clear.hidden = !condition;
       this.#note();
@@ -83,9 +84,9 @@ export class Builder {
     };
     const box = make(
       "div",
-      { class: "attribute", "data-name": attribute.name },
+      { class: "attribute", "data-name": attribute.name, "data-words": called(attribute.name) },
       make("details", { open: this.question.where.has(attribute.name) },
-        make("summary", {}, make("span", { class: "name", text: attribute.name }),
+        make("summary", {}, make("span", { class: "name", text: called(attribute.name) }),
           attribute.role === "sensitive" ? make("span", { class: "badge", text: "protected" }) : null, state),
         body),
       clear,
@@ -99,7 +100,7 @@ export class Builder {
     const options = (chosen, without, nothing) => [
       make("option", { value: "", text: nothing }),
       ...this.attributes.filter((one) => one.name !== without).map((one) =>
-        make("option", { value: one.name, selected: one.name === chosen, text: `${one.name} (${one.size.toLocaleString("en-US")})` })),
+        make("option", { value: one.name, selected: one.name === chosen, text: `${called(one.name)} (${one.size.toLocaleString("en-US")})` })),
     ];
     fill(byId("by-1"), options(first, undefined, "nothing: one answer"));
     fill(byId("by-2"), options(second, first, "and by nothing else"));
@@ -121,24 +122,31 @@ export class Builder {
   #find() {
     const text = byId("find-attribute").value.trim().toLowerCase();
     for (const box of byId("attributes").children) {
-      box.hidden = !box.dataset.name.toLowerCase().includes(text);
+      box.hidden = ![box.dataset.name, box.dataset.words].some((one) => one.toLowerCase().includes(text));
     }
   }
 
   #column(attribute) {
     const domain = attribute.values
-      ? `${attribute.values.slice(0, 6).map(label).join(", ")}${attribute.values.length > 6 ? ", …" : ""}`
+      ? `${attribute.values.slice(0, 6).map((value) => shownCode(attribute, value)).join(", ")}${attribute.values.length > 6 ? ", …" : ""}`
       : attribute.kind === "numerical" ? `${label(attribute.min)} to ${label(attribute.max)}` : `${attribute.size} values`;
     const insert = () => {
       const area = byId("sql");
       area.setRangeText(quoted(attribute.name), area.selectionStart, area.selectionEnd, "end");
       area.focus();
     };
+    const own = attribute.label ? `${called(attribute.name)}: ` : "";
     return make("li", {}, make("button", { type: "button", class: "word", text: quoted(attribute.name), onclick: insert }),
-      make("span", { class: "soft small", text: domain }));
+      make("span", { class: "soft small", text: own + domain }));
   }
 }
 
 const measureKey = (measure) => (measure.of ? `${measure.function}:${measure.of}` : "count");
 
-const measureWords = (name, of) => `${MEASURES[name]}${name === "sum" ? " of" : ""} ${of}`;
+const measureWords = (name, of) => `${MEASURES[name]}${name === "sum" ? " of" : ""} ${called(of)}`;
+
+/** A value as SQL has it, and what it is called. */
+const shownCode = (attribute, value) => {
+  const words = valueWords(attribute.name, value);
+  return words === label(value) ? words : `${label(value)} (${words})`;
+};

@@ -1,4 +1,5 @@
-// Intervals as pictures: hard ends, and a mark for the estimate, which nobody vouches for.
+// Intervals as pictures: brackets around where the number is. What nobody vouches for, the place of
+// an even spread inside each group, is marked only when asked for (`even`).
 
 import { make, makeSvg } from "./dom.js";
 import { about, dayOf, endsOf, isDay, isExact, isMoment, label, number, numberOf } from "./format.js";
@@ -17,13 +18,14 @@ export function responsive(className, draw) {
 }
 
 /** One interval on a line from zero (or from before its lower end) to a round number. */
-export function intervalBar(answer, name) {
+export function intervalBar(answer, name, even) {
   return responsive("interval", (width) => {
     const [lo, hi, estimate] = [answer.lo, answer.hi, answer.estimate].map(numberOf);
     const dated = typeof answer.lo !== "number";
     const scale = scaleOf([lo, hi], dated, Math.max(3, Math.floor(width / 110)));
     const at = placer(scale, 14, width - 14);
-    const svg = picture(width, isExact(answer) ? 100 : 118, told(name, answer));
+    const marked = even && !isExact(answer);
+    const svg = picture(width, marked ? 118 : 100, told(name, answer, even));
     drawAxis(svg, scale, at, 72, 96, dated, 30);
     const left = at(lo);
     const right = Math.max(at(hi), left + 2);
@@ -32,13 +34,13 @@ export function intervalBar(answer, name) {
       svg.append(cap(left, 36, 70), dot(left, 53, 6));
       return svg;
     }
-    svg.append(
-      makeSvg("rect", { class: "range", x: left, y: 40, width: right - left, height: 26, rx: 2 }),
-      cap(left, 36, 70),
-      cap(right, 36, 70),
-      diamond(at(estimate), 53, 7),
-      text(clamp(at(estimate), 60, width - 60), 116, `estimate ${about(answer)}`, "estimate-label", "middle"),
-    );
+    svg.append(...bracketed(left, right, 53, 15));
+    if (marked) {
+      svg.append(
+        diamond(at(estimate), 53, 7),
+        text(clamp(at(estimate), 75, width - 75), 116, `spread evenly: ${about(answer)}`, "estimate-label", "middle"),
+      );
+    }
     return svg;
   });
 }
@@ -61,8 +63,8 @@ function drawEnds(svg, [lo, hi], left, right, width) {
   svg.append(text(first, 26, lo, "bound", "middle"), text(second, 26, hi, "bound", "middle"));
 }
 
-/** Groups one below the other. Rows: {keys: [..], answer}. */
-export function rowsChart(rows, name) {
+/** Groups one below the other. Rows: {keys: [..], answer}; those that are not `sure` are grey. */
+export function rowsChart(rows, name, { even, sure }) {
   return responsive("chart", (width) => {
     const narrow = width < 520;
     const dated = rows.some((row) => typeof row.answer.lo === "string");
@@ -74,44 +76,51 @@ export function rowsChart(rows, name) {
     const rowHeight = narrow ? 42 : 26;
     const heights = lines.map((line) => (line.heading === undefined ? rowHeight : 34));
     const bottom = 26 + heights.reduce((sum, height) => sum + height, 0);
-    const svg = picture(width, bottom + 6, `${name} of ${rows.length} groups, as intervals`);
+    const svg = picture(width, bottom + 6, `${name}: ${rows.length} groups, as ranges`);
     drawAxis(svg, scale, at, bottom, 14, dated, 22);
     let y = 26;
     lines.forEach((line, place) => {
       if (line.heading !== undefined) svg.append(text(0, y + 24, line.heading, "group-heading", "start"));
-      else drawRow(svg, line, at, y, { narrow, side, width });
+      else drawRow(svg, line, at, y, { narrow, side, width, even, sure });
       y += heights[place];
     });
     return svg;
   });
 }
 
-function drawRow(svg, row, at, y, { narrow, side, width }) {
+function drawRow(svg, row, at, y, { narrow, side, width, even, sure }) {
   const middle = narrow ? y + 30 : y + 13;
   const words = label(row.keys.at(-1));
   const room = narrow ? width : side - 6;
   const shownWords = cut(words, Math.floor(room / 7.1));
   const tag = narrow ? text(6, y + 15, shownWords, "row-label", "start") : text(side - 6, middle + 4, shownWords, "row-label", "end");
-  const group = makeSvg("g", {}, makeSvg("title", { text: told(words, row.answer) }), tag);
-  if (row.answer.lo !== null) group.append(...errorBar(at, row.answer, middle));
+  const group = makeSvg("g", { class: sure.has(row) ? "row" : "row unsure" },
+    makeSvg("title", { text: told(words, row.answer, even) }), tag);
+  if (row.answer.lo !== null) group.append(...errorBar(at, row.answer, middle, even));
   else group.append(text(at.start, middle + 4, "nobody can qualify", "soft-label", "start"));
   svg.append(group);
 }
 
-function errorBar(at, answer, y) {
+function errorBar(at, answer, y, even) {
   const left = at(numberOf(answer.lo));
   if (isExact(answer)) return [dot(left, y, 4.5)];
   const right = Math.max(at(numberOf(answer.hi)), left + 1.5);
+  return [...bracketed(left, right, y, 8), ...(even ? [diamond(at(numberOf(answer.estimate)), y, 4.5)] : [])];
+}
+
+/** Brackets around a pale band: the number is somewhere inside. */
+function bracketed(left, right, y, half) {
+  const foot = Math.min(5, (right - left) / 2);
+  const bracket = (x, inwards) => makeSvg("path", { class: "cap", d: `M${x + inwards} ${y - half}H${x}V${y + half}H${x + inwards}` });
   return [
-    makeSvg("rect", { class: "range", x: left, y: y - 6, width: right - left, height: 12, rx: 1 }),
-    cap(left, y - 8, y + 8),
-    cap(right, y - 8, y + 8),
-    diamond(at(numberOf(answer.estimate)), y, 4.5),
+    makeSvg("rect", { class: "range", x: left, y: y - half + 3, width: right - left, height: 2 * half - 6 }),
+    bracket(left, foot),
+    bracket(right, -foot),
   ];
 }
 
 /** Groups side by side along the values of a number or a day. */
-export function columnsChart(rows, name, attribute) {
+export function columnsChart(rows, name, attribute, { even, sure }) {
   return responsive("chart", (width) => {
     const height = 300;
     const places = rows.map((row) => numberOf(row.keys[0]));
@@ -122,7 +131,7 @@ export function columnsChart(rows, name, attribute) {
     const step = (width - side - 24) / Math.max(1, rows.length - 1);
     const x = placer(across, side + 12, width - 12);
     const y = placer(scale, height - 40, 14);
-    const svg = picture(width, height, `${name} by ${attribute}, ${rows.length} groups, as intervals`);
+    const svg = picture(width, height, `${name}: ${rows.length} groups, as ranges`);
     for (const tick of scale.ticks) {
       svg.append(
         makeSvg("line", { class: "grid", x1: side, x2: width, y1: y(tick.value), y2: y(tick.value) }),
@@ -133,25 +142,26 @@ export function columnsChart(rows, name, attribute) {
       svg.append(text(clamp(x(tick.value), side + 8, width - 30), height - 20, dated ? tick.words : String(tick.value), "tick", "middle"));
     }
     svg.append(text(width / 2, height - 3, attribute, "soft-label", "middle"));
-    rows.forEach((row, place) => svg.append(drawColumn(row, x(places[place]), y, clamp(step * 0.62, 1.2, 13))));
+    rows.forEach((row, place) => svg.append(drawColumn(row, x(places[place]), y, clamp(step * 0.62, 1.2, 13), even, sure)));
     return svg;
   });
 }
 
-function drawColumn(row, x, y, wide) {
-  const group = makeSvg("g", {}, makeSvg("title", { text: told(label(row.keys[0]), row.answer) }));
+function drawColumn(row, x, y, wide, even, sure) {
+  const group = makeSvg("g", { class: sure.has(row) ? "row" : "row unsure" },
+    makeSvg("title", { text: told(label(row.keys[0]), row.answer, even) }));
   if (row.answer.lo === null) return group;
   const [low, high] = [y(numberOf(row.answer.lo)), y(numberOf(row.answer.hi))];
   if (isExact(row.answer)) {
     group.append(dot(x, low, clamp(wide * 0.5, 1.8, 4.5)));
     return group;
   }
-  group.append(makeSvg("rect", { class: "range", x: x - wide / 2, y: high, width: wide, height: Math.max(1.5, low - high) }));
-  if (wide >= 4) {
-    for (const end of [low, high]) {
-      group.append(makeSvg("line", { class: "cap", x1: x - wide / 2, x2: x + wide / 2, y1: end, y2: end }));
-    }
+  // a thin stem between two ends: no bar, whose length would be read as the number
+  group.append(makeSvg("rect", { class: "range", x: x - wide / 8, y: high, width: Math.max(1, wide / 4), height: Math.max(1.5, low - high) }));
+  for (const end of [low, high]) {
+    group.append(makeSvg("line", { class: "cap", x1: x - wide / 2, x2: x + wide / 2, y1: end, y2: end }));
   }
+  if (!even) return group;
   const estimate = y(numberOf(row.answer.estimate));
   group.append(wide < 6 ? makeSvg("circle", { class: "estimate tiny", cx: x, cy: estimate, r: 1.6 }) : diamond(x, estimate, clamp(wide * 0.42, 2.5, 4.5)));
   return group;
@@ -174,12 +184,12 @@ function lined(rows) {
   });
 }
 
-const told = (words, answer) =>
+const told = (words, answer, even) =>
   answer.lo === null
     ? `${words}: nobody can qualify`
     : isExact(answer)
       ? `${words}: exactly ${endsOf(answer)[0]}`
-      : `${words}: from ${endsOf(answer).join(" to ")}, estimate ${about(answer)}`;
+      : `${words}: from ${endsOf(answer).join(" to ")}${even ? `, spread evenly ${about(answer)}` : ""}`;
 
 const ends = (rows) =>
   rows.flatMap((row) => (row.answer.lo === null ? [] : [numberOf(row.answer.lo), numberOf(row.answer.hi)]));

@@ -52,8 +52,8 @@ function copyBySelection(text) {
   area.remove();
 }
 
-export function download(name, text, type) {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+export function download(name, content, type) {
+  const address = URL.createObjectURL(new Blob([content], { type }));
   const link = make("a", { href: address, download: name });
   document.body.append(link);
   link.click();

@@ -30,7 +30,16 @@ export function shown(value) {
   if (value === null || value === undefined) return "unknown";
   if (typeof value === "number") return number(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return isMoment(value) ? value.replace("T", " ") : String(value);
+  return isMoment(value) ? value.replace("T", " ") : isolated(String(value));
+}
+
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+
+/** A text whose letters do not turn around those beside it; marks that would are shown by number. */
+export function isolated(text) {
+  const clean = text.replace(TURNING, (mark) => `<U+${mark.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+  return RIGHT_TO_LEFT.test(clean) ? `\u2068${clean}\u2069` : clean;
 }
 
 /** Of a key: years are not counted in thousands. */
@@ -74,6 +83,8 @@ export function percent(share) {
 export function sentence(text) {
   return text ? `${text[0].toUpperCase()}${text.slice(1)}${/[.!?:;]$/.test(text) ? "" : "."}` : "";
 }
+
+export const capital = (text) => text && `${text[0].toUpperCase()}${text.slice(1)}`;
 
 export function listed(words, joint = "or") {
   if (words.length < 2) return words.join("");

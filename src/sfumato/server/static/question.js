@@ -7,6 +7,7 @@
 // The address keeps the question behind "#", which browsers do not send to anybody.
 
 import { kindOf, label, listed } from "./format.js";
+import { called, valueWords } from "./words.js";
 
 export const COUNT = { function: "count", of: "" };
 export const MEASURES = { avg: "Average", sum: "Sum", min: "Smallest", max: "Largest" };
@@ -168,9 +169,9 @@ export function quoted(name) {
 }
 
 /** A condition in words, "30 to 50", "flu or cold"; of a long list, so many are named. */
-export function conditionWords(condition, most = 3) {
+export function conditionWords(condition, most = 3, name = "") {
   if (condition.values) {
-    const words = condition.values.map((value) => (value === null ? "unknown" : label(value)));
+    const words = condition.values.map((value) => (value === null ? "unknown" : valueWords(name, value)));
     return words.length > most ? `${words.slice(0, most - 1).join(", ")} or ${words.length - most + 1} more` : listed(words);
   }
   const { from, to, unknown } = condition;
@@ -186,9 +187,9 @@ export function conditionWords(condition, most = 3) {
 export function words(question) {
   if (question.mode === "sql") return question.sql.replace(/\s+/g, " ").trim();
   const { measure } = question;
-  const what = measure.of ? `${MEASURES[measure.function] ?? measure.function} of ${measure.of}` : "How many people";
-  const whom = [...question.where].map(([name, condition]) => `${name}: ${conditionWords(condition)}`);
-  const by = question.by.length ? [`by ${question.by.join(" and ")}`] : [];
+  const what = measure.of ? `${MEASURES[measure.function] ?? measure.function} of ${called(measure.of)}` : "How many people";
+  const whom = [...question.where].map(([name, condition]) => `${called(name)}: ${conditionWords(condition, 3, name)}`);
+  const by = question.by.length ? [`by ${question.by.map(called).join(" and ")}`] : [];
   return [what, ...whom, ...by].join(" · ");
 }
 

@@ -30,20 +30,36 @@ export function asPython(sql, database, hasToken) {
 /** Line breaks become spaces, unless a quoted text may hold them. */
 const oneLine = (sql) => (/['"][^'"]*\n/.test(sql) || sql.includes("--") ? sql : sql.replace(/\s+/g, " ").trim());
 
-/** The columns of the server's own CSV: keys, then estimate, lo and hi of every aggregate. */
-export function asCsv(answer) {
-  const head = [...answer.by, ...answer.aggregates.flatMap((name) => ENDS.map((end) => `${name}_${end}`))];
+/** Keys, the ends of every aggregate, what was asked, and the receipt; the estimate on request. */
+export function asCsv(answer, even) {
+  const ends = even ? ["estimate", "lo", "hi"] : ["lo", "hi"];
+  const head = [...answer.by, ...answer.aggregates.flatMap((name) => ends.map((end) => `${name}_${end}`)), "question", "receipt"];
   const lines = answer.rows.map((row) => [
     ...answer.by.map((name) => row.key[name]),
-    ...answer.aggregates.flatMap((name) => ENDS.map((end) => row.answers[name][end])),
+    ...answer.aggregates.flatMap((name) => ends.map((end) => row.answers[name][end])),
+    answer.in_words,
+    answer.receipt,
   ]);
   return [head, ...lines].map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
 
-const ENDS = ["estimate", "lo", "hi"];
+/** A file name that says what was asked. */
+export function fileName(database, words, ending) {
+  const plain = `${database} ${words}`.normalize("NFKD").replace(/[^\p{L}\p{N}]+/gu, "-");
+  return `${plain.replace(/^-|-$/g, "").slice(0, 100).toLowerCase()}.${ending}`;
+}
+
+/** A sentence to quote, and where it comes from. */
+export function citation(sentence, answer, schema) {
+  const of = schema.title ?? `Database “${answer.database}”`;
+  const source = schema.source ? ` (${schema.source})` : "";
+  const day = new Date().toISOString().slice(0, 10);
+  return `${sentence} ${of}${source}, generation ${answer.generation}, asked on ${day}. The true number is surely within these ends. ${location.href} Receipt ${answer.receipt}.`;
+}
 
 function cell(value) {
   if (value === null || value === undefined) return "";
-  const text = String(value);
+  // what a spreadsheet would compute gets an apostrophe
+  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) || text !== text.trim() || text === "" ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { dayOf, kindOf, label, numberOf } from "./format.js";
+import { called, valueWords } from "./words.js";
 
 const DAY = 864e5;
 const LONG_LIST = 8; // values; longer lists can be searched
@@ -9,6 +10,7 @@ const LONG_LIST = 8; // values; longer lists can be searched
 /** The widget of an attribute; `changed` is told the condition, or null for none. */
 export function conditionWidget(attribute, id, condition, changed) {
   if (attribute.kind === "numerical") return rangeWidget(attribute, id, condition, changed);
+  if (attribute.values?.length > 2 && attribute.ordered) return classesWidget(attribute, id, condition, changed);
   if (attribute.values) return listWidget(attribute, id, condition, changed);
   return textWidget(attribute, id, condition, changed);
 }
@@ -53,11 +55,11 @@ function endField(attribute, kind, id, end, now, changed) {
 }
 
 /** Two handles on one track. A handle at its end of the track stands for no limit. */
-function slider(attribute, kind, now, changed) {
+function slider(attribute, kind, now, changed, shown = label) {
   const { lo, hi, step, toPlace, toValue } = track(attribute, kind);
   const handles = ["from", "to"].map((end) =>
     make("input", {
-      type: "range", min: lo, max: hi, step, "aria-label": `${attribute.name}, ${end}`,
+      type: "range", min: lo, max: hi, step, "aria-label": `${called(attribute.name)}, ${end}`,
       oninput: () => moved(end),
     }),
   );
@@ -73,7 +75,7 @@ function slider(attribute, kind, now, changed) {
     element.style.setProperty("--to", share(high));
     // where both stand at the right end only the left handle can move
     low.classList.toggle("above", share(low) > 0.5);
-    handles.forEach((handle) => handle.setAttribute("aria-valuetext", label(toValue(Number(handle.value)))));
+    handles.forEach((handle) => handle.setAttribute("aria-valuetext", shown(toValue(Number(handle.value)))));
   }
 
   function moved(end) {
@@ -108,6 +110,41 @@ function track(attribute, kind) {
   };
 }
 
+// ----- classes in an order
+
+/** A slider over the classes; single ones can be ticked below. */
+function classesWidget(attribute, id, condition, changed) {
+  const { values } = attribute;
+  const shown = (value) => valueWords(attribute.name, value);
+  const places = { ...attribute, min: 0, max: values.length - 1 };
+  const now = spanOf(values, condition);
+  const words = make("p", { class: "soft small" });
+  const list = make("div");
+  const say = () => {
+    const [from, to] = [now.from === "" ? 0 : now.from, now.to === "" ? values.length - 1 : now.to];
+    words.textContent = `${shown(values[from])} to ${shown(values[to])}`;
+  };
+  const tell = (wanted) => { changed(wanted); list.replaceChildren(listWidget(attribute, id, wanted, ticked)); };
+  const ticked = (wanted) => { Object.assign(now, spanOf(values, wanted)); slide.show(); say(); changed(wanted); };
+  const slide = slider(places, "number", now, () => {
+    say();
+    const [from, to] = [now.from === "" ? 0 : now.from, now.to === "" ? values.length - 1 : now.to];
+    tell(from === 0 && to === values.length - 1 ? null : { values: values.slice(from, to + 1) });
+  }, (place) => shown(values[place]));
+  list.append(listWidget(attribute, id, condition, ticked));
+  say();
+  return make("div", { class: "range-widget" }, slide.element, words,
+    make("details", { class: "small" }, make("summary", { text: "Tick single values" }), list));
+}
+
+/** The places of the first and the last wanted class, "" where there is no limit. */
+function spanOf(values, condition) {
+  const found = (condition?.values ?? []).map((value) => values.indexOf(value)).filter((place) => place >= 0);
+  if (!found.length) return { from: "", to: "" };
+  const [from, to] = [Math.min(...found), Math.max(...found)];
+  return { from: from === 0 ? "" : from, to: to === values.length - 1 ? "" : to };
+}
+
 // ----- lists
 
 function listWidget(attribute, id, condition, changed) {
@@ -115,18 +152,18 @@ function listWidget(attribute, id, condition, changed) {
   const choices = [...attribute.values, ...(attribute.has_missing ? [null] : [])];
   const tell = () => changed(wanted.size ? { values: choices.filter((value) => wanted.has(value)) } : null);
   const ticks = choices.map((value, place) =>
-    tick(`${id}-${place}`, value === null ? "unknown" : label(value), wanted.has(value), (on) => {
+    tick(`${id}-${place}`, value === null ? "unknown" : valueWords(attribute.name, value), wanted.has(value), (on) => {
       if (on) wanted.add(value);
       else wanted.delete(value);
       tell();
     }),
   );
-  const list = make("div", { class: "ticks", role: "group", "aria-label": `Values of ${attribute.name}` }, ticks);
+  const list = make("div", { class: "ticks", role: "group", "aria-label": `Values of ${called(attribute.name)}` }, ticks);
   if (choices.length <= LONG_LIST) return list;
   const nothing = make("p", { class: "soft small", text: "No value like this.", hidden: true });
   const search = make("input", {
     type: "search", placeholder: `Search ${choices.length.toLocaleString("en-US")} values`, autocomplete: "off",
-    "aria-label": `Search the values of ${attribute.name}`,
+    "aria-label": `Search the values of ${called(attribute.name)}`,
     oninput: () => {
       const text = search.value.trim().toLowerCase();
       ticks.forEach((one) => { one.hidden = !one.textContent.toLowerCase().includes(text); });

@@ -2,7 +2,8 @@
 
     patients.statdb/
       ledger.sqlite         the records (with -wal and -shm while it is open)
-      ledger.lock           held by the one process that writes
+      ledger.name           there was a ledger, of this name: without it nothing is served
+      ledger.lock           held by the one server
 
 Every record names the digest of the one before it, see log_records: ``jq -caS 'del(.digest)'`` on a
 line of ``log export`` gives the text whose SHA-256 the line states.
@@ -12,23 +13,33 @@ anew, does not: who can write the file can compute digests as well. Only a diges
 elsewhere shows that; it must still be in the chain.
 
 Appending returns when the records are on disk. Several in one call share that wait, about all that
-it costs.
+it costs. What the owner does beside a server (``beside``) is appended by a process of its own: the
+end of the chain is read in the transaction that continues it.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import LedgerError, StoreError
-from sfumato.io.locks import Busy, take_lock
+from sfumato.statdb.access.chains import Verified, verified
+from sfumato.statdb.access.ledger_files import (
+    FILE,
+    FORMAT,
+    SCRIPT,
+    VERSION,
+    failure,
+    let_go,
+    locked,
+    note_name,
+    remove,
+    require_none_before,
+)
 from sfumato.statdb.access.ledger_records import (
     ENTRY_FIELDS,
     Entry,
@@ -37,7 +48,8 @@ from sfumato.statdb.access.ledger_records import (
     Record,
     chained,
     digest_of,
-    flaw,
+    referred,
+    sha256_of,
 )
 from sfumato.statdb.access.sqlite_files import (
     Opened,
@@ -47,77 +59,83 @@ from sfumato.statdb.access.sqlite_files import (
     require_folder,
 )
 
-__all__ = ["Entry", "Head", "Kind", "Ledger", "Record", "Verified"]
-
-FILE = "ledger.sqlite"
-LOCK = "ledger.lock"
-FORMAT = "sfumato-ledger"
-VERSION = 1
+__all__ = ["FILE", "Entry", "Head", "Kind", "Ledger", "Record", "Verified"]
 
 _PAGE = 500  # records read at a time: writers wait for a reader of the same process this long
-_DAMAGES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Whether the chain is whole, how many records are, and what is wrong with the next."""
-
-    ok: bool
-    records: int
-    problem: str = ""
 
 
 class Ledger:
     """The open ledger of a database. Any thread may use it; close it, or use it in a ``with``."""
 
-    def __init__(self, opened: Opened, genesis: str, lock: int | None) -> None:
+    def __init__(self, opened: Opened, genesis: str, lock: int | None, *, writes: bool) -> None:
         """Use ``open``."""
         self.genesis = genesis
         self._opened = opened
         self._lock = lock
+        self._writes = writes
         self._turn = threading.Lock()
-        self._head: Head | None = None
 
     @classmethod
-    def open(cls, folder: str | Path, *, read_only: bool = False) -> Ledger:
-        """Open the ledger of a database; to write, which one process can, it is made if missing."""
+    def open(cls, folder: str | Path, *, read_only: bool = False, beside: bool = False) -> Ledger:
+        """Open the ledger of a database; to write, it is made if there never was one.
+
+        One process can have it open to write, and others ``beside`` that one.
+        """
         folder = Path(folder)
         require_folder(folder)
         path = folder / FILE
         if read_only:
             return _opened_to_read(path)
-        lock, begun = _locked(folder), not path.exists()
+        begun = not path.exists()
+        if begun:
+            require_none_before(folder)
+        lock = None if beside else locked(folder)
         try:
-            script = _SCRIPT.format(name=secrets.token_hex(16))
-            opened = open_private(path, script)
-        except (sqlite3.Error, OSError) as error:
+            opened = open_private(path, SCRIPT.format(name=secrets.token_hex(16)))
+        except BaseException as error:
             if begun:  # and never written to: there is nothing to lose
-                _remove(path)
-            os.close(lock)
-            raise _failure(path, error) from error
-        return _of(opened, lock)
+                remove(path)
+            let_go(lock)
+            if isinstance(error, sqlite3.Error | OSError):
+                raise failure(path, error) from error
+            raise
+        return _of(opened, lock, writes=True)
 
     def append(self, entries: Sequence[Entry]) -> list[Record]:
         """Add entries at the end, all or none; they are on disk when this returns."""
         with self._turn:
-            if self._lock is None:
+            if not self._writes:
                 raise LedgerError(f"{self._path} is not open to be written", path=self._path)
             try:
                 self._opened.require_in_place()
-                head = self._head or self._read_head()
-                records = chained(entries, head)
-                self._commit(records)
+                return self._commit(entries)
             except BaseException as error:
-                # whether a commit that failed took place, only the file knows
-                self._head = None
                 self._opened.roll_back()
                 if isinstance(error, sqlite3.Error):
-                    raise _failure(self._path, error) from error
+                    raise failure(self._path, error) from error
                 if isinstance(error, StoreError):
                     raise LedgerError(str(error), path=self._path) from error
                 raise
-            self._head = Head(records[-1].number, records[-1].digest) if records else head
-            return records
+
+    def require_in_place(self) -> None:
+        """Raise unless the files that are written to are still those of the folder."""
+        self._opened.require_in_place()
+
+    def answer(self, entry: Entry) -> str | None:
+        """The whole answer of an entry that was read."""
+        name = referred(entry.answer)
+        if name is None:
+            return entry.answer
+        with self._turn:
+            try:
+                found = self._opened.many("SELECT text FROM answer WHERE sha256 = ?", (name,))
+            except sqlite3.Error as error:
+                raise StoreError(explained(self._path, error), path=self._path) from error
+        if not found or sha256_of(found[0][0]) != name:
+            raise StoreError(
+                f"{self._path} is damaged: an answer was changed or is missing", path=self._path
+            )
+        return str(found[0][0])
 
     def records(self, first: int = 1) -> Iterator[Record]:
         """The records from a number on, in order; those that are added meanwhile come, too."""
@@ -130,9 +148,9 @@ class Ledger:
         """The number and the digest of the last record: note it elsewhere now and then."""
         with self._turn:
             try:
-                return self._head or self._read_head()
+                return self._read_head()
             except sqlite3.Error as error:
-                raise _failure(self._path, error) from error
+                raise failure(self._path, error) from error
 
     def __len__(self) -> int:
         """How many records there are."""
@@ -140,24 +158,14 @@ class Ledger:
 
     def verify(self) -> Verified:
         """Compute the chain again."""
-        head = Head(0, self.genesis)
-        try:
-            for record in self.records():
-                problem = flaw(record, head)
-                if problem:
-                    return Verified(False, head.number, problem)
-                head = Head(record.number, record.digest)
-        except StoreError as error:
-            return Verified(False, head.number, f"after record {head.number}: {error}")
-        return Verified(True, head.number)
+        return verified(self)
 
     def close(self) -> None:
         """Let go of the files, and let somebody else write."""
         with self._turn:
             self._opened.connection.close()
-            if self._lock is not None:
-                os.close(self._lock)
-                self._lock = None
+            let_go(self._lock)
+            self._lock, self._writes = None, False
 
     def __enter__(self) -> Ledger:
         return self
@@ -169,19 +177,29 @@ class Ledger:
     def _path(self) -> Path:
         return self._opened.path
 
-    def _commit(self, records: list[Record]) -> None:
-        if not records:
-            return
-        connection = self._opened.connection
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(_INSERT, map(_line, records))
-        connection.execute("COMMIT")
+    def _commit(self, entries: Sequence[Entry]) -> list[Record]:
+        if not entries:
+            return []
+        opened = self._opened
+        opened.connection.execute("BEGIN IMMEDIATE")
+        found = opened.many(_LAST)
+        number, digest, time = found[0] if found else (0, self.genesis, "")
+        records = chained(entries, Head(number, digest), time)
+        for entry in entries:
+            if entry.kept is not None:
+                self._keep(referred(entry.answer), entry.kept)
+        opened.connection.executemany(_INSERT, map(_line, records))
+        opened.connection.execute("COMMIT")
+        # a record about the clock is nobody's
+        return records[len(records) - len(entries) :]
+
+    def _keep(self, name: str | None, answer: str) -> None:
+        if not self._opened.many("SELECT 1 FROM answer WHERE sha256 = ?", (name,)):
+            self._opened.connection.execute("INSERT INTO answer VALUES (?, ?)", (name, answer))
 
     def _read_head(self) -> Head:
-        found = self._opened.many(
-            "SELECT number, digest FROM record WHERE number > 0 ORDER BY number DESC LIMIT 1"
-        )
-        return Head(*found[0]) if found else Head(0, self.genesis)
+        found = self._opened.many(_LAST)
+        return Head(*found[0][:2]) if found else Head(0, self.genesis)
 
     def _lines(self, after: int) -> list[tuple[Any, ...]]:
         with self._turn:
@@ -205,6 +223,7 @@ def _opened_to_read(path: Path) -> Ledger:
         f"{path.parent} has no ledger: nobody has asked through a server", path=path
     )
     if not path.exists():
+        require_none_before(path.parent)
         raise nothing
     try:
         opened = open_to_read(path)
@@ -213,84 +232,39 @@ def _opened_to_read(path: Path) -> Ledger:
             raise nothing
     except sqlite3.Error as error:
         raise StoreError(explained(path, error), path=path) from error
-    return _of(opened, None)
+    return _of(opened, None, writes=False)
 
 
-def _of(opened: Opened, lock: int | None) -> Ledger:
+def _of(opened: Opened, lock: int | None, *, writes: bool) -> Ledger:
     """A ledger with a beginning that is ours."""
     try:
         form, version, name = opened.one("SELECT format, version, name FROM ledger")
-        if form != FORMAT or version != VERSION:
+        if form != FORMAT or version not in range(1, VERSION + 1):
             raise StoreError(
                 f"{opened.path} has format {form!r} {version!r}, this sfumato reads {FORMAT!r} "
-                f"{VERSION}; use the version that wrote it, or a newer one",
+                f"1 to {VERSION}; use the version that wrote it, or a newer one",
                 path=opened.path,
             )
         genesis = digest_of({"format": form, "version": version, "name": name})
-    except (sqlite3.Error, TypeError, ValueError, StoreError) as error:
+        if writes:
+            note_name(opened.path.parent, name)
+    except BaseException as error:
         opened.connection.close()
-        if lock is not None:
-            os.close(lock)
-        if isinstance(error, StoreError):
+        let_go(lock)
+        if isinstance(error, OSError):
+            raise failure(opened.path.parent, error) from error
+        if not isinstance(error, sqlite3.Error | TypeError | ValueError):
             raise
         raise StoreError(
             f"{opened.path} is not a ledger of ours: {error}", path=opened.path
         ) from error
-    return Ledger(opened, genesis, lock)
+    return Ledger(opened, genesis, lock, writes=writes)
 
 
-def _locked(folder: Path) -> int:
-    """The lock of the one that writes; it goes with the process, however that ends."""
-    try:
-        return take_lock(folder / LOCK)
-    except Busy as error:
-        raise StoreError(
-            f"the ledger of {folder} is being written by another process, such as a server; stop "
-            "it first, or open the ledger to read",
-            path=folder,
-        ) from error
-    except OSError as error:
-        raise _failure(folder / LOCK, error) from error
-
-
-def _remove(path: Path) -> None:
-    """Remove a ledger that could not be begun, as on a full disk; call it with the lock."""
-    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
-        with suppress(OSError):
-            name.unlink(missing_ok=True)
-
-
-def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGES:
-        return StoreError(explained(path, error), path=path)
-    return LedgerError(f"cannot write the ledger: {explained(path, error)}", path=path)
-
-
-# Guards against mistakes, not against the owner of the file, who can remove them.
-_SCRIPT = f"""
-CREATE TABLE IF NOT EXISTS ledger (format TEXT NOT NULL, version INTEGER NOT NULL, name TEXT);
-INSERT INTO ledger SELECT '{FORMAT}', {VERSION}, '{{name}}'
-    WHERE NOT EXISTS (SELECT * FROM ledger);
-CREATE TABLE IF NOT EXISTS record (
-    number INTEGER PRIMARY KEY, time TEXT NOT NULL, request_id TEXT NOT NULL, who TEXT NOT NULL,
-    role TEXT NOT NULL, kind TEXT NOT NULL, question TEXT NOT NULL, canonical TEXT, answer TEXT,
-    generation INTEGER NOT NULL, previous TEXT NOT NULL, digest TEXT NOT NULL
-);
-CREATE TRIGGER IF NOT EXISTS record_follows BEFORE INSERT ON record
-    WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM record)
-    BEGIN SELECT RAISE(ABORT, 'records are appended one after the other'); END;
-CREATE TRIGGER IF NOT EXISTS record_stays BEFORE UPDATE ON record
-    BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
-CREATE TRIGGER IF NOT EXISTS record_remains BEFORE DELETE ON record
-    BEGIN SELECT RAISE(ABORT, 'records are never removed'); END;
-CREATE TRIGGER IF NOT EXISTS ledger_stays BEFORE UPDATE ON ledger
-    BEGIN SELECT RAISE(ABORT, 'a log keeps its name'); END;
-CREATE TRIGGER IF NOT EXISTS ledger_remains BEFORE DELETE ON ledger
-    BEGIN SELECT RAISE(ABORT, 'a log keeps its name'); END;
-"""
 _ALL = ("number", "time", *ENTRY_FIELDS, "previous", "digest")
 _INSERT = f"INSERT INTO record ({', '.join(_ALL)}) VALUES ({', '.join('?' * len(_ALL))})"
 _SELECT = f"SELECT {', '.join(_ALL)} FROM record WHERE number > ? ORDER BY number LIMIT ?"
+_LAST = "SELECT number, digest, time FROM record WHERE number > 0 ORDER BY number DESC LIMIT 1"
 
 
 def _line(record: Record) -> tuple[Any, ...]:

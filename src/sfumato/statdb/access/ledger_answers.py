@@ -19,6 +19,7 @@ from sfumato.core.answer import Result, plain
 from sfumato.core.query import Query
 from sfumato.queries.json import from_line
 from sfumato.queries.sql import parse
+from sfumato.statdb.count.plain_text import read_plain_question
 
 # what reading something that is no question or answer may raise, beside errors of sfumato
 DAMAGES = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -37,7 +38,7 @@ def print_of(result: Result) -> bytes:
 def query_of(text: str) -> Query:
     """The question of a text."""
     if not text.lstrip().startswith("{"):
-        return parse(text)
+        return read_plain_question(text) or parse(text)
     stated = json.loads(text)
     if isinstance(stated.get("sql"), str):
         return parse(stated["sql"])

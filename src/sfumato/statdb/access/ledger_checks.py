@@ -22,12 +22,13 @@ from typing import Any
 
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
-from sfumato.errors import PromiseBroken, SfumatoError, StoreError
+from sfumato.errors import PromiseBroken, StoreError
+from sfumato.statdb.access.asking_again import Asked
+from sfumato.statdb.access.chains import Chain
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_answers import (
     DAMAGES,
     hashed,
-    print_of,
     print_of_recorded,
     query_of,
 )
@@ -91,7 +92,7 @@ class Check:
             "path": str(self.path),
             "ok": self.ok,
             "records": self.records,
-            "head": self.head.digest,
+            "head": str(self.head),
             "checks": [
                 {"statement": one.statement, "kept": one.kept, "detail": one.detail}
                 for one in self.statements
@@ -102,7 +103,7 @@ class Check:
 
     def lines(self) -> Iterator[str]:
         """For people."""
-        yield f"{self.path}: {self.records:,} records, head {self.head.digest}"
+        yield f"{self.path}: {self.records:,} records, head {self.head}"
         for one in self.statements:
             yield f"  {'kept  ' if one.kept else 'BROKEN'} {one.statement}"
             if one.detail:
@@ -111,33 +112,44 @@ class Check:
 
 
 def check_log(
-    folder: str | Path, *, head: str | None = None, versions: int = 20, seed: int | None = None
+    folder: str | Path,
+    *,
+    head: str | None = None,
+    since: str | None = None,
+    versions: int = 20,
+    seed: int | None = None,
 ) -> Check:
     """Check the ledger of a database; it may be in use meanwhile.
 
-    ``head`` is a digest that was noted earlier, and must be in the chain. The versions of so many
-    questions are made, of random ones if there are more.
+    ``head`` is a head or digest that was noted earlier, and must be in the chain. ``since`` is the
+    head of an earlier check: only what came later is read. The versions of so many questions are
+    made, of random ones if there are more.
     """
     with Ledger.open(folder, read_only=True) as ledger:
         end = ledger.head()
         # opened after the end is known: no record up to there can be of a later state
         database = StatDB.open(folder)
-        chain = ledger.verify()
-        noted = None if head is None else head.strip().lower()
-        reading = _Reading(database, noted, found=noted == ledger.genesis)
+        noted = None if head is None else _digest_of(head)
+        reading = _Reading(database, noted, Chain.begun(ledger, since), found=noted == end.digest)
         unread = reading.read(ledger, end)
         statements = (
-            Statement("the chain of records is whole", chain.ok, chain.problem),
             *reading.statements(),
             _versions(reading, versions, seed),
         )
     notes = [*reading.notes(), *([unread] if unread else [])]
-    if head is None:
+    if since is not None:
+        notes.append(f"Records up to {Head.of(since).number:,} were not read again.")
+    elif head is None:
         notes.append(
             "Whether records were cut off at the end cannot be seen from here: note the head "
             "elsewhere now and then, and give it at the next check."
         )
     return Check(Path(folder), end.number, end, statements, tuple(notes), reading.earlier)
+
+
+def _digest_of(head: str) -> str:
+    """The digest of a head, which may stand alone."""
+    return head.strip().rpartition("-")[2].lower()
 
 
 @dataclass(slots=True)
@@ -164,9 +176,11 @@ class _Reading:
 
     database: StatDB
     noted: str | None
+    chain: Chain
     found: bool
+    asked: Asked = field(init=False)
     first: dict[tuple[int, bytes], tuple[int, bytes]] = field(default_factory=dict)
-    own: dict[bytes, bytes | None] = field(default_factory=dict)
+    seen: set[bytes] = field(default_factory=set)
     questions: dict[str, int] = field(default_factory=dict)
     later: _Problems = field(default_factory=_Problems)
     twofold: _Problems = field(default_factory=_Problems)
@@ -175,19 +189,26 @@ class _Reading:
     earlier: int = 0
     unread: int = 0
 
+    def __post_init__(self) -> None:
+        self.asked = Asked(self.database.responder)
+        self.found = self.found or self.noted == self.chain.head.digest
+
     def read(self, ledger: Ledger, end: Head) -> str:
         """Read up to an end; why that was not possible, if it was not."""
         try:
-            for record in ledger.records():
+            for record in ledger.records(self.chain.head.number + 1):
                 if record.number > end.number:
                     break
-                self._take(record)
+                self.chain.follow(record)
+                self._take(ledger, record)
         except StoreError as error:
+            self.chain.broken(f"after record {self.chain.head.number}: {error}")
             return f"Not all records could be read: {error}"
         return ""
 
     def statements(self) -> Iterator[Statement]:
-        now = self.database.generation
+        now, chain = self.database.generation, self.chain
+        yield Statement("the chain of records is whole", not chain.problem, chain.problem)
         if self.noted is not None:
             lost = "" if self.found else "it is in no record: some were cut off, or all made anew"
             yield Statement("the digest that was noted is in the chain", self.found, lost)
@@ -207,10 +228,15 @@ class _Reading:
                 f"of {self.answers:,}. It no longer holds those rows: these answers were compared "
                 "with each other only."
             )
+        if self.chain.turns:
+            yield (
+                f"the clock went back {self.chain.turns:,} times, the last before record "
+                f"{self.chain.turned:,}: times of records do not tell what came first there."
+            )
         if self.unread:
             yield f"{self.unread:,} questions could not be read again, so not be asked again."
 
-    def _take(self, record: Record) -> None:
+    def _take(self, ledger: Ledger, record: Record) -> None:
         self.found = self.found or record.digest == self.noted
         entry, now = record.entry, self.database.generation
         if entry.generation > now:
@@ -219,12 +245,16 @@ class _Reading:
             return
         self.answers += 1
         self.earlier += entry.generation < now
+        asked = entry.canonical or entry.question
+        same = hashed(f"{entry.generation}\0{asked}\0{entry.question}\0{entry.answer}")
+        if same in self.seen:
+            return  # the same question was answered alike, and that was looked at
+        self.seen.add(same)
         try:
-            told = print_of_recorded(entry.answer or "")
+            told = print_of_recorded(ledger.answer(entry) or "")
         except DAMAGES:
             self.other.add(f"record {record.number} has an answer that is none")
             return
-        asked = entry.canonical or entry.question
         number, before = self.first.setdefault(
             (entry.generation, hashed(asked)), (record.number, told)
         )
@@ -235,25 +265,15 @@ class _Reading:
 
     def _ask_again(self, record: Record, asked: str, told: bytes) -> None:
         texts = [asked]
-        if len(record.entry.question) < LONGEST_QUESTION:
+        if len(record.entry.question) < LONGEST_QUESTION and record.entry.question != asked:
             texts.append(record.entry.question)
-        found = [self._own(text) for text in texts]
+        found = [self.asked.print_of(text) for text in texts]
         if any(one is not None and one != told for one in found):
             self.other.add(f"record {record.number} has another answer than the store's")
         if found[0] is not None:
             self.questions.setdefault(asked, record.number)
         elif not any(found):
             self.unread += 1
-
-    def _own(self, text: str) -> bytes | None:
-        """The store's answer to a text; None if it cannot be read, or is refused."""
-        key = hashed(text)
-        if key not in self.own:
-            try:
-                self.own[key] = print_of(self.database.query(query_of(text)))
-            except (SfumatoError, *DAMAGES):
-                self.own[key] = None
-        return self.own[key]
 
 
 def _versions(reading: _Reading, most: int, seed: int | None) -> Statement:

@@ -7,7 +7,7 @@ count/neighbours.py from the rows and the codes at places; neither index is used
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class NearGround:
     group: Codes
     place_group: Codes
     values: Codes
+    _checked: dict[Partition, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, database: StatDB, stored: Neighbourhoods) -> NearGround:
@@ -41,8 +42,17 @@ class NearGround:
         """How many places every group has."""
         return np.bincount(self.place_group)
 
+    def version(self) -> Partition:
+        """The one version, which is behind all questions; made once."""
+        return next(iter(self._checked), None) or self.database.version()
+
     def version_flaw(self, version: Partition) -> str:
         """What keeps a version from being the one that is promised; nothing if it is."""
+        if version not in self._checked:
+            self._checked[version] = self._flaw(version)
+        return self._checked[version]
+
+    def _flaw(self, version: Partition) -> str:
         responder = self.database.responder
         if len(version.groups) != len(self.group) or version.n_left_out:
             return "a version lacks rows"

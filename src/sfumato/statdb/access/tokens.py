@@ -8,6 +8,8 @@ however fast each try is.
 
     patients.statdb/access.sqlite
 
+Making and revoking one is recorded in the ledger, by its id: names are for the owner.
+
 An open ``Tokens`` keeps what it has read, and asks SQLite each time whether somebody has written
 since: a revocation in another process holds from the next ``verify`` on.
 """
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from sfumato.errors import ParameterError, StoreError
+from sfumato.statdb.access.owner_entries import note
 from sfumato.statdb.access.sqlite_files import Opened, explained, open_private, require_folder
 
 FILE = "access.sqlite"
@@ -99,7 +102,9 @@ class Tokens:
         require_folder(Path(folder))
         path = Path(folder) / FILE
         try:
-            return cls(open_private(path, _SCRIPT))
+            opened = cls(open_private(path, _SCRIPT))
+            opened._current()
+            return opened
         except (sqlite3.Error, OSError) as error:
             raise StoreError(explained(path, error), path=path) from error
 
@@ -114,7 +119,8 @@ class Tokens:
         created = datetime.now(UTC)
         token_id, part = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         token = Token(token_id, name, role, created, _end(created, expires_in), None)
-        with self._changing() as opened:
+        until = "never" if token.expires is None else _text(token.expires)
+        with self._changing(f"create {token_id}, {role}, expires {until}") as opened:
             opened.connection.execute(
                 "INSERT INTO token VALUES (?, ?, ?, ?, ?, ?, ?)", (*_line(token), _digest(part))
             )
@@ -137,7 +143,7 @@ class Tokens:
         """Make a token useless at once and for good; it stays listed, for the ledger names it."""
         if id not in self._current():
             raise ParameterError(f"there is no token {id[:50]!r}; list them", parameter="id")
-        with self._changing() as opened:
+        with self._changing(f"revoke {id}") as opened:
             opened.connection.execute(
                 "UPDATE token SET revoked = ? WHERE id = ? AND revoked IS NULL",
                 (_text(datetime.now(UTC)), id),
@@ -151,6 +157,11 @@ class Tokens:
         Then nobody gets in without one, also when all have expired or were revoked.
         """
         return bool(self._current())
+
+    @property
+    def were_in_use(self) -> bool:
+        """The same as far as it was seen, also when the file is gone."""
+        return bool(self._known)
 
     def __len__(self) -> int:
         """How many tokens are valid."""
@@ -192,8 +203,13 @@ class Tokens:
             self._opened.require_in_place()
             self._looked = now
 
+    def require_in_place(self) -> None:
+        """Raise unless the file that is read is still that of the folder."""
+        self._opened.require_in_place()
+
     @contextmanager
-    def _changing(self) -> Iterator[Opened]:
+    def _changing(self, done: str) -> Iterator[Opened]:
+        """Change the file; that stands in the ledger before it holds."""
         opened = self._opened
         with self._turn:
             self._seen = None  # one's own changes are none to SQLite
@@ -201,6 +217,7 @@ class Tokens:
                 opened.require_in_place()
                 opened.connection.execute("BEGIN IMMEDIATE")
                 yield opened
+                note(opened.path.parent, "token", done)
                 opened.connection.execute("COMMIT")
             except BaseException as error:
                 opened.roll_back()

@@ -136,7 +136,7 @@ def shown_interval(
 def count_flaw(ground: Ground | NearGround, query: Query, lo: int, hi: int) -> str:
     """What is wrong with the answer to a count, and with the version behind it."""
     database = ground.database
-    version = database.version(query)
+    version = ground.version() if isinstance(ground, NearGround) else database.version(query)
     problem = version_flaw(ground, version)
     if problem:
         return problem

@@ -10,11 +10,14 @@ import pyarrow as pa
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.schema import Declaration, Schema
 from sfumato.core.taxonomy import Taxonomy
+from sfumato.core.words import Words
 
 
 def stated_schema(schema: Schema, attributes: Mapping[str, Attribute]) -> dict[str, Any]:
     """Roles by name, and what is known of every attribute beside its values."""
+    words = schema.words.to_dict()
     return {
+        **({"words": words} if words else {}),
         "identifiers": list(schema.identifiers),
         "quasi": list(schema.quasi),
         "sensitive": list(schema.sensitive),
@@ -78,6 +81,7 @@ def restored_schema(stated: Mapping[str, Any], attributes: Mapping[str, Attribut
             for name, attribute in attributes.items()
             if attribute.taxonomy is not None
         },
+        words=Words(**stated.get("words", {})),
     )
 
 

@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 from sfumato.errors import LedgerError, ParameterError, StoreError
-from sfumato.statdb.access.ledger import FILE, Ledger
-from sfumato.statdb.access.ledger_records import LONGEST_QUESTION, Entry
+from sfumato.statdb.access.ledger import FILE, Ledger, Verified
+from sfumato.statdb.access.ledger_records import LONGEST_QUESTION, Entry, digest_of
 from sfumato.statdb.store import HEADER
 from tests.support.waiting import PATIENCE, eventually
 
@@ -300,11 +300,11 @@ def test_a_damaged_file_is_no_ledger(folder: Path) -> None:
 
 def test_a_newer_format_is_named(folder: Path) -> None:
     Ledger.open(folder).close()
-    tampered(folder, "UPDATE ledger SET version = 2")
+    tampered(folder, "UPDATE ledger SET version = 3")
     for read_only in (False, True):
         with pytest.raises(StoreError, match="a newer one"):
             Ledger.open(folder, read_only=read_only)
-    tampered(folder, "UPDATE ledger SET version = 1")
+    tampered(folder, "UPDATE ledger SET version = 2")
     Ledger.open(folder).close()  # and the lock was given back
 
 
@@ -449,3 +449,77 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(folder: Path) -> Non
             last = found.records
     with Ledger.open(folder) as opened:
         assert opened.append([entry()])[0].number == last + 1
+
+
+def test_a_clock_that_goes_back_is_recorded(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) - timedelta(hours=1)
+
+    (first,) = ledger.append([entry(1)])
+    monkeypatch.setattr("sfumato.statdb.access.ledger_records.datetime", Earlier)
+    assert [one.number for one in ledger.append([entry(2), entry(3)])] == [3, 4]
+    assert [one.number for one in ledger.append([entry(4)])] == [5]
+    kinds = [record.entry.kind for record in ledger.records()]
+    assert kinds == ["answer", "clock", "answer", "answer", "answer"]
+    assert first.time in next(ledger.records(2)).entry.question
+    assert ledger.verify().ok
+
+
+def test_long_answers_are_kept_once_and_checked(folder: Path, ledger: Ledger) -> None:
+    told = json.dumps(["x" * 5_000])
+    records = [
+        *ledger.append([entry(1, answer=told)]),
+        *ledger.append([entry(2, answer=told)] * 50),
+    ]
+    assert {ledger.answer(one.entry) for one in records} == {told}
+    assert {ledger.answer(one.entry) for one in ledger.records()} == {told}
+    other = sqlite3.connect(folder / FILE)
+    assert other.execute("SELECT count(*), max(length(text)) FROM answer").fetchone() == (1, 5_004)
+    for statement in ("UPDATE answer SET text = '[]'", "DELETE FROM answer"):
+        with pytest.raises(sqlite3.IntegrityError):
+            other.execute(statement)
+    other.close()
+    assert ledger.verify().ok
+    tampered(folder, "UPDATE answer SET text = '[]'")
+    assert "an answer was changed or is missing" in ledger.verify().problem
+    tampered(folder, "DELETE FROM answer")
+    assert "an answer was changed or is missing" in ledger.verify().problem
+
+
+def test_the_fast_digest_is_that_of_the_object(ledger: Ledger) -> None:
+    for text in ("", "\0\x1f\x7f", "é\N{SNOWMAN}\U0001f600", '"\\/', "a\ud800b"):
+        (record,) = ledger.append([entry(question=text, canonical=None, answer=None, who=text)])
+        stated = record.to_dict()
+        assert stated.pop("digest") == digest_of(stated)
+
+
+def test_several_write_beside_each_other(folder: Path, ledger: Ledger) -> None:
+    def note(first: int) -> None:
+        with Ledger.open(folder, beside=True) as other:
+            for number in range(first, first + 20):
+                other.append([entry(number)])
+
+    threads = [threading.Thread(target=note, args=(100 * one,), daemon=True) for one in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(20):
+        ledger.append([entry(number)])
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+    assert ledger.verify() == Verified(True, 80)
+
+
+def test_a_ledger_of_the_first_version_goes_on(folder: Path) -> None:
+    with Ledger.open(folder) as opened:
+        opened.append([entry(1)])
+    tampered(folder, "DROP TABLE answer", "DELETE FROM record", "UPDATE ledger SET version = 1")
+    with Ledger.open(folder, read_only=True) as opened:
+        assert len(opened) == 0
+    with Ledger.open(folder) as opened:
+        opened.append([entry(1), entry(2, answer="y" * 5_000)])
+        assert opened.verify() == Verified(True, 2)

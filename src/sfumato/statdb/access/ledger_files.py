@@ -1,0 +1,125 @@
+"""The files of a ledger: what must be there, who may write, and that a lost one is noticed.
+
+A ledger that is gone must not be begun anew in silence: everything that was asked would be
+forgotten. So its name is noted in a file beside it, and a ledger without a name, or a name without
+its ledger, is told apart from a database that nobody ever asked.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+from sfumato.errors import LedgerError, StoreError
+from sfumato.io.folders import flush_entry
+from sfumato.io.locks import Busy, take_lock
+from sfumato.statdb.access.sqlite_files import explained
+
+FILE = "ledger.sqlite"
+NAME = "ledger.name"
+LOCK = "ledger.lock"
+FORMAT = "sfumato-ledger"
+VERSION = 2  # 1 had no answers beside the records; such a ledger goes on
+
+_DAMAGES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def has_ledger(folder: Path) -> bool:
+    """Whether there is a ledger, or was one."""
+    return (folder / FILE).exists() or (folder / NAME).exists()
+
+
+def note_name(folder: Path, name: str) -> None:
+    """Note beside the ledger that there is one, and which; another one is refused."""
+    path = folder / NAME
+    if path.exists():
+        if path.read_text("ascii", "replace").strip() != name:
+            raise StoreError(
+                f"the ledger of {folder} is another one than before; put back the one that is "
+                f"missing, from a backup, or remove {path} if you mean to go on with this one",
+                path=folder,
+            )
+        return
+    fresh = path.with_name(f".{NAME}.{os.getpid()}")
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        file.write(f"{name}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    flush_entry(folder)
+
+
+def require_none_before(folder: Path) -> None:
+    """Raise if a ledger is missing: a new one would hide what was asked before."""
+    if (folder / NAME).exists():
+        raise StoreError(
+            f"the ledger of {folder} is missing: {FILE} was there before; put it back, from a "
+            f"backup, or remove {folder / NAME} to begin a new one, which knows nothing of what "
+            "was asked",
+            path=folder,
+        )
+
+
+def let_go(lock: int | None) -> None:
+    """Let somebody else have it."""
+    if lock is not None:
+        os.close(lock)
+
+
+def locked(folder: Path) -> int:
+    """The lock of the one that writes; it goes with the process, however that ends."""
+    try:
+        return take_lock(folder / LOCK)
+    except Busy as error:
+        raise StoreError(
+            f"the ledger of {folder} is being written by another process, such as a server; stop "
+            "it first, or open the ledger to read",
+            path=folder,
+        ) from error
+    except OSError as error:
+        raise failure(folder / LOCK, error) from error
+
+
+def remove(path: Path) -> None:
+    """Remove a ledger that could not be begun, as on a full disk; call it with the lock."""
+    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):
+            name.unlink(missing_ok=True)
+
+
+def failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
+    """What an error of SQLite or of the system means for a ledger."""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGES:
+        return StoreError(explained(path, error), path=path)
+    return LedgerError(f"cannot write the ledger: {explained(path, error)}", path=path)
+
+
+# Guards against mistakes, not against the owner of the file, who can remove them.
+SCRIPT = f"""
+CREATE TABLE IF NOT EXISTS ledger (format TEXT NOT NULL, version INTEGER NOT NULL, name TEXT);
+INSERT INTO ledger SELECT '{FORMAT}', {VERSION}, '{{name}}'
+    WHERE NOT EXISTS (SELECT * FROM ledger);
+CREATE TABLE IF NOT EXISTS record (
+    number INTEGER PRIMARY KEY, time TEXT NOT NULL, request_id TEXT NOT NULL, who TEXT NOT NULL,
+    role TEXT NOT NULL, kind TEXT NOT NULL, question TEXT NOT NULL, canonical TEXT, answer TEXT,
+    generation INTEGER NOT NULL, previous TEXT NOT NULL, digest TEXT NOT NULL
+);
+CREATE TRIGGER IF NOT EXISTS record_follows BEFORE INSERT ON record
+    WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM record)
+    BEGIN SELECT RAISE(ABORT, 'records are appended one after the other'); END;
+CREATE TRIGGER IF NOT EXISTS record_stays BEFORE UPDATE ON record
+    BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
+CREATE TRIGGER IF NOT EXISTS record_remains BEFORE DELETE ON record
+    BEGIN SELECT RAISE(ABORT, 'records are never removed'); END;
+CREATE TABLE IF NOT EXISTS answer (sha256 TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TRIGGER IF NOT EXISTS answer_stays BEFORE UPDATE ON answer
+    BEGIN SELECT RAISE(ABORT, 'answers are never changed'); END;
+CREATE TRIGGER IF NOT EXISTS answer_remains BEFORE DELETE ON answer
+    BEGIN SELECT RAISE(ABORT, 'answers are never removed'); END;
+CREATE TRIGGER IF NOT EXISTS ledger_stays BEFORE UPDATE ON ledger
+    BEGIN SELECT RAISE(ABORT, 'a log keeps its name'); END;
+CREATE TRIGGER IF NOT EXISTS ledger_remains BEFORE DELETE ON ledger
+    BEGIN SELECT RAISE(ABORT, 'a log keeps its name'); END;
+"""
