@@ -16,7 +16,7 @@ PUBLIC = [
     "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
     "at_most", "between", "compare", "matching", "one_of", "open_release", "Evaluation", "evaluate",
     "Audit", "audit", "mask", "masking_risk", "MaskedTable", "MaskingRisk", "Microaggregate",
-    "Noise", "Swap",
+    "Noise", "Swap", "Synthesize",
     "Risk",
     "anatomy_workload", "dynamic_workload", "range_workload", "read_workload", "write_workload",
     "publish_file", "BranchMondrian", "LocalRecoding", "Likely", "PermutedTable", "PerturbedTable",
