@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.asking.compare import compare
     from sfumato.asking.folded import open_release
     from sfumato.asking.matching import matching
+    from sfumato.asking.training import Classifier, train
     from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
         belief,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.masking import MaskingRisk, masking_risk
     from sfumato.audits.risk import Risk, assess
+    from sfumato.audits.usefulness import Usefulness, usefulness
     from sfumato.audits.verify import verify
     from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
         suggest_taxonomy,
     )
     from sfumato.engines.reading import read
+    from sfumato.exploring import Exploration, explore
     from sfumato.forms.anatomized.release import AnatomizedTables
     from sfumato.forms.generalized.release import GeneralizedTable
     from sfumato.forms.joined.release import JoinRelease
@@ -124,6 +127,7 @@ _HOMES = {
     "asking.compare": ("compare",),
     "asking.folded": ("open_release",),
     "asking.matching": ("matching",),
+    "asking.training": ("Classifier", "train"),
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
@@ -131,6 +135,8 @@ _HOMES = {
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.masking": ("MaskingRisk", "masking_risk"),
     "audits.risk": ("Risk", "assess"),
+    "audits.usefulness": ("Usefulness", "usefulness"),
+    "exploring": ("Exploration", "explore"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -198,11 +204,13 @@ __all__ = [
     "Audit",
     "Boxes",
     "BranchMondrian",
+    "Classifier",
     "Compare",
     "Direct",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Evaluation",
+    "Exploration",
     "Frontier",
     "FullDomain",
     "GeneralizedTable",
@@ -242,6 +250,7 @@ __all__ = [
     "TCloseness",
     "Taxonomy",
     "TopDown",
+    "Usefulness",
     "accuracy",
     "anatomy_workload",
     "assess",
@@ -259,6 +268,7 @@ __all__ = [
     "edge_attack",
     "errors",
     "evaluate",
+    "explore",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
@@ -291,7 +301,9 @@ __all__ = [
     "require_feasible",
     "row_breach",
     "suggest_taxonomy",
+    "train",
     "uncertain_belief",
+    "usefulness",
     "verify",
     "write_schema",
     "write_workload",

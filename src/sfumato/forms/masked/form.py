@@ -165,5 +165,4 @@ MASKED = Form(
     stands_for_nobody=_stands_for_nobody,
     unguessable="a masked table shows values that are not people's own, so there are no groups to "
     "guess from; sf.masking_risk measures how often people are found in it",
-    remedy="mask less",
 )
