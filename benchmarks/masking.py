@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import sfumato as sf
+from benchmarks import masks_alike
 from benchmarks.measure import Line, seconds
 from sfumato.core.arrays import Codes, Floats
 
@@ -18,8 +19,8 @@ TIMES = 3.0  # of a tree and its neighbours
 NO_WORSE = 1.02
 
 
-def run(_folder: Path | None) -> Iterator[Line]:
-    """Time at 100,000 rows, and loss at 5,000."""
+def run(folder: Path | None) -> Iterator[Line]:
+    """Time at 100,000 rows, loss at 5,000, and all masks on real tables."""
     sf.Microaggregate(K).groups(_normal(1_000))  # the compiler's time is not measured
     for name, made in (("normal", _normal), ("correlated", _correlated), ("incomes", _incomes)):
         yield _against_tree(name, made(ROWS))
@@ -28,6 +29,8 @@ def run(_folder: Path | None) -> Iterator[Line]:
         ours, plain = lost(points, sf.Microaggregate(K).groups(points)), lost(points, mdav(points))
         detail = f"SSE/SST {ours:.5f} against {plain:.5f}"
         yield Line(f"{FEW:,} {name} rows: SSE / plain MDAV's", ours / plain, NO_WORSE, "x", detail)
+    if folder is not None:
+        yield from masks_alike.lines(folder)
 
 
 def _against_tree(name: str, points: Floats) -> Line:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.algorithms.masking.microaggregate import Microaggregate
     from sfumato.algorithms.masking.noise import Noise
     from sfumato.algorithms.masking.swap import Swap
+    from sfumato.algorithms.masking.synthesize import Synthesize
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.mondrian.branches import BranchMondrian
     from sfumato.algorithms.qids import SeveralQIDs
@@ -119,6 +120,7 @@ _HOMES = {
     "algorithms.masking.microaggregate": ("Microaggregate",),
     "algorithms.masking.noise": ("Noise",),
     "algorithms.masking.swap": ("Swap",),
+    "algorithms.masking.synthesize": ("Synthesize",),
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
@@ -245,6 +247,7 @@ __all__ = [
     "StatDB",
     "Subtree",
     "Swap",
+    "Synthesize",
     "TCloseness",
     "Taxonomy",
     "TopDown",

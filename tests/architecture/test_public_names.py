@@ -17,7 +17,7 @@ PUBLIC = [
     "at_most", "between", "compare", "matching", "one_of", "open_release", "Evaluation", "evaluate",
     "Classifier", "train",
     "Audit", "audit", "mask", "masking_risk", "MaskedTable", "MaskingRisk", "Microaggregate",
-    "Noise", "Swap",
+    "Noise", "Swap", "Synthesize",
     "Risk",
     "anatomy_workload", "dynamic_workload", "range_workload", "read_workload", "write_workload",
     "publish_file", "BranchMondrian", "LocalRecoding", "Likely", "PermutedTable", "PerturbedTable",

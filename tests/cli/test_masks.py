@@ -17,15 +17,18 @@ def _place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("masks")
     for name in ("patients.csv", "patients.toml"):
         (folder / name).write_bytes(resources.files("sfumato.data").joinpath(name).read_bytes())
+    (folder / "few.toml").write_text('quasi = ["age", "sex", "job"]\nsensitive = "disease"\n')
     return folder
 
 
-def publish(place: Path, output: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return sfumato(place, "publish", "patients.csv", "-s", "patients.toml", "-o", output, *more)
+def publish(
+    place: Path, output: str, *more: str, schema: str = "patients.toml"
+) -> subprocess.CompletedProcess[str]:
+    return sfumato(place, "publish", "patients.csv", "-s", schema, "-o", output, *more)
 
 
-def evaluated(place: Path, folder: str) -> dict[str, object]:
-    truth = ("--truth", "patients.csv", "-s", "patients.toml", "--queries", "20", "--seed", "1")
+def evaluated(place: Path, folder: str, schema: str = "patients.toml") -> dict[str, object]:
+    truth = ("--truth", "patients.csv", "-s", schema, "--queries", "20", "--seed", "1")
     done = sfumato(place, "evaluate", folder, *truth, "--json")
     found: dict[str, object] = json.loads(done.stdout)
     return found
@@ -49,20 +52,21 @@ def test_microaggregate_verify_query_evaluate(place: Path) -> None:
     ("more", "stated"),
     [
         (["noise", "--columns", "age", "--amount", "0.3"], "additive noise (on = age"),
-        (["swap", "--inside", "sex", "--columns", "age,job"], "swapping (on = job, reach = 0.1"),
+        (["swap", "--inside", "sex"], "swapping (on = job, reach = 0.1"),
+        (["synthesize", "--least", "4"], "synthetic rows (on = disease"),
     ],
 )
 def test_other_masks_verify_query_evaluate_audit(place: Path, more: list[str], stated: str) -> None:
-    done = publish(place, more[0], "--method", *more)
+    done = publish(place, more[0], "--method", *more, schema="few.toml")
     assert done.returncode == 0, done.stderr
     assert stated in done.stdout
-    assert "people whose nearest row is their own" in done.stdout
+    assert "nearest row" in done.stdout
     assert "stand alone on" not in done.stdout
     assert sfumato(place, "verify", more[0]).returncode == 0
     asked = sfumato(place, "query", more[0], "SELECT COUNT(*) FROM t WHERE age < 40 AND sex = 'F'")
     assert "With 80% confidence" in asked.stdout
-    assert evaluated(place, more[0])["moments"]
-    truth = ("--truth", "patients.csv", "-s", "patients.toml")
+    assert evaluated(place, more[0], "few.toml")["moments"]
+    truth = ("--truth", "patients.csv", "-s", "few.toml")
     assert "nearest row" in sfumato(place, "audit", more[0], *truth).stdout
 
 
@@ -79,6 +83,8 @@ def test_other_masks_verify_query_evaluate_audit(place: Path, more: list[str], s
         (["--method", "swap", "--columns", "height"], "no column 'height' to swap"),
         (["--method", "swap", "--k", "5"], "--k: the method swap"),
         (["--method", "swap", "--reach", "0.0001"], "less than one"),
+        (["--method", "synthesize"], "drop zipcode"),
+        (["--method", "synthesize", "--least", "900"], "takes 1800 rows"),
         (["--k", "5", "--correlated"], "--correlated: the method mondrian"),
         (["--method", "microaggregate", "--k", "5", "--engine", "stream"], "--engine: the method"),
     ],

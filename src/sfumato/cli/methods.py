@@ -108,6 +108,10 @@ MASKS = {
         lambda given: sf.Swap(given["reach"], given["inside"], given["columns"]),
         ("reach", "inside", "columns"),
     ),
+    "synthesize": Masking(
+        lambda given: sf.Synthesize(given["least"], given["bins"], given["columns"]),
+        ("least", "bins", "columns"),
+    ),
 }
 JOINS = ("refinement", "direct")
 _OF_SOME = {option for method in METHODS.values() for option in method.options}

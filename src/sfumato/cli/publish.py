@@ -85,7 +85,7 @@ _FRONTIER = (
     "full-domain, subtree, sibling: labels alike for all rows; single-dimensional: intervals alike "
     "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise; "
     "microaggregate: averages of K rows; noise: numbers with noise added; "
-    "swap: values of neighbours exchanged.",
+    "swap: values of neighbours exchanged; synthesize: rows drawn from a model.",
 )
 @click.option(
     "--form",
@@ -123,11 +123,26 @@ _FRONTIER = (
     help="swap: only between rows that are equal on these columns.",
 )
 @click.option(
+    "--least",
+    type=int,
+    default=5,
+    show_default=True,
+    metavar="ROWS",
+    help="synthesize: how many rows share whatever the model knows.",
+)
+@click.option(
+    "--bins",
+    type=int,
+    default=0,
+    show_default=True,
+    help="synthesize: cells of a number at most; 0: as many as can be filled.",
+)
+@click.option(
     "--columns",
     type=names,
     default="",
     metavar="NAMES",
-    help="noise, swap: the columns to mask, with commas between; by default all that it can.",
+    help="noise, swap, synthesize: columns to mask, with commas between; by default all it can.",
 )
 @click.option(
     "--qid",
@@ -279,6 +294,7 @@ def publish(
     sfumato publish patients.csv -s schema.toml --method microaggregate --k 5 -o out/
     sfumato publish patients.csv -s schema.toml --method noise --amount 0.3 -o out/
     sfumato publish patients.csv -s schema.toml --method swap --reach 0.05 -o out/
+    sfumato publish patients.csv -s schema.toml --method synthesize -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
     reading, person = taken(given), given.pop("person")

@@ -99,24 +99,21 @@ def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
 
 def tell_found(release: MaskedTable, table: Microdata) -> None:
     """How often people are found in a masked release; whose a row is stands in no file."""
-    if release.origin is None:
+    if release.origin is None and not release.drawn:
         return
     risk = masking_risk(release, table)
+    linked, beside = risk.words
     facts: list[tuple[str, object]] = [
-        ("people whose nearest row is their own", _beside(risk.linked, risk.linked_blindly)),
+        (linked, f"{percent(risk.linked)} ({beside} {percent(risk.linked_blindly)})"),
         *(
             (
                 f"{name} within {risk.width:.0%} of all ranks",
-                _beside(share, risk.near_blindly[name]),
+                f"{percent(share)} ({beside} {percent(risk.near_blindly[name])})",
             )
             for name, share in risk.near.items()
         ),
     ]
     show.console().print(show.table("For you only, in no file", ("attack", "right"), facts))
-
-
-def _beside(share: float, blindly: float) -> str:
-    return f"{percent(share)} (blindly {percent(blindly)})"
 
 
 def _method(manifest: Manifest) -> str:

@@ -239,8 +239,8 @@ def _masked(
     """What is measured of masks, for which all rows are needed."""
     if not form_of(release).masks or not verification.checks[0].kept or table.engine is not None:
         return (), None
-    made_here = getattr(release, "origin", None) is not None
-    risk = masking_risk(release, table.domain) if made_here else None  # type: ignore[arg-type]
+    told = getattr(release, "origin", None) is not None or release.drawn  # type: ignore[union-attr]
+    risk = masking_risk(release, table.domain) if told else None  # type: ignore[arg-type]
     return moments_of(release, table.domain), risk  # type: ignore[arg-type]
 
 

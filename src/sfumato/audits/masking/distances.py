@@ -42,7 +42,7 @@ class Side:
 
 def people_among(rows: int) -> int:
     """How many can be looked for."""
-    return max(1, min(PEOPLE, _WORK // rows))
+    return min(rows, PEOPLE, max(1, _WORK // rows))
 
 
 def sides_of(release: MaskedTable, table: Microdata) -> list[Side]:

@@ -23,6 +23,8 @@ import numpy as np
 
 from sfumato.algorithms.masking.mask import numbers_of
 from sfumato.audits.masking.distances import nearest, people_among, sides_of
+from sfumato.audits.masking.unseen import halves
+from sfumato.audits.stated_algorithms import ALGORITHMS, made
 from sfumato.core.arrays import Counts, Flags, Floats, Ints
 from sfumato.core.attribute import Kind
 from sfumato.core.foreign import our_errors
@@ -40,7 +42,8 @@ class MaskingRisk:
     """What was found of ``people``: shares, and those of somebody who looks at any row.
 
     ``linked`` is how often the nearest row is a person's own; ``near`` how often a shown number
-    has the true one within ``width`` of all ranks.
+    has the true one within ``width`` of all ranks. Of ``drawn`` rows, which are nobody's, the
+    method was used again, and the figures are of people whom it has seen, beside others.
     """
 
     people: int
@@ -49,6 +52,14 @@ class MaskingRisk:
     width: float
     near: Mapping[str, float]
     near_blindly: Mapping[str, float]
+    drawn: bool = False
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What ``linked`` is about, and whom it stands beside."""
+        if self.drawn:
+            return "people who are nearest to their nearest row", "people unknown to the model"
+        return "people whose nearest row is their own", "blindly"
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -59,6 +70,7 @@ class MaskingRisk:
             "width": self.width,
             "near": dict(self.near),
             "near_blindly": dict(self.near_blindly),
+            "drawn": self.drawn,
         }
 
 
@@ -66,7 +78,9 @@ class MaskingRisk:
 def masking_risk(release: MaskedTable, table: Microdata, *, width: float = _WIDTH) -> MaskingRisk:
     """Attack a masked release with the table that it was made of.
 
-    The release must be the one that ``mask`` returned: whose a row is stands in no file. Up to
+    The release must be the one that ``mask`` returned: whose a row is stands in no file. Synthetic
+    rows are nobody's; there the method is used again, on half of the people, and the figures are of
+    them, beside those of the other half (audits/masking/unseen.py). Up to
     2,000 people are looked for, fewer in tables of more than 200,000 rows. ``width`` is the share
     of all ranks, on either side of a shown number, within which the true one counts as disclosed.
 
@@ -77,8 +91,10 @@ def masking_risk(release: MaskedTable, table: Microdata, *, width: float = _WIDT
     """
     if not 0 < width < 1:
         raise ParameterError(f"width must lie between 0 and 1, not {width}", parameter="width")
+    if release.drawn:
+        return _of_drawn(release, table, width)
     origin = _origin(release, table)
-    people = min(release.table.num_rows, people_among(release.table.num_rows))
+    people = people_among(release.table.num_rows)
     near, blindly = {}, {}
     for column in release.manifest.columns:
         if column.name in release.distortions and column.kind == Kind.NUMERICAL:
@@ -91,12 +107,25 @@ def masking_risk(release: MaskedTable, table: Microdata, *, width: float = _WIDT
     return MaskingRisk(people, linked, 1 / len(origin), width, near, blindly)
 
 
+def _of_drawn(release: MaskedTable, table: Microdata, width: float) -> MaskingRisk:
+    stated = release.manifest.algorithm.items()
+    options = {key: [*one] if isinstance(one, tuple) else one for key, one in stated}
+    kind = ALGORITHMS.get(str(options.pop("name", None)))
+    if kind is None:
+        raise ParameterError(
+            "a method of your own is not known here, and cannot be used again", parameter="release"
+        )
+    seen, unseen = halves(table, made(kind, options), width)  # type: ignore[arg-type]
+    return MaskingRisk(
+        seen.people, seen.linked, unseen.linked, width, seen.near, unseen.near, drawn=True
+    )
+
+
 def _origin(release: MaskedTable, table: Microdata) -> Ints:
     origin = release.origin
     if origin is None:
         raise ParameterError(
-            "whose a row is stands in no file, and synthetic rows are nobody's; measure the "
-            "release that sf.mask returned",
+            "whose a row is stands in no file; measure the release that sf.mask returned",
             parameter="release",
         )
     if len(origin) != table.n_rows:

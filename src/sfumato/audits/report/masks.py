@@ -31,10 +31,11 @@ def _line(moment: Moment) -> tuple[str, ...]:
 
 
 def _found(risk: MaskingRisk) -> str:
-    rows = [("the nearest row is a person's own", risk.linked, risk.linked_blindly)]
+    linked, beside = risk.words
+    rows = [(linked, risk.linked, risk.linked_blindly)]
     rows += [
         (f"{safe(name, 40)} within {risk.width:.0%} of all ranks", share, risk.near_blindly[name])
         for name, share in risk.near.items()
     ]
     lines = [(name, percent(share), percent(blindly)) for name, share, blindly in rows]
-    return f"<h3>How often people are found</h3>{table(('attack', 'right', 'blindly'), lines)}"
+    return f"<h3>How often people are found</h3>{table(('attack', 'right', beside), lines)}"

@@ -37,8 +37,8 @@ from sfumato.core.compiled import announce
 from sfumato.errors import ParameterError, QueryRefused, SchemaError
 from sfumato.forms.catalogs import catalog_of
 from sfumato.forms.manifest import PublishedColumn
-from sfumato.forms.masked.blurs import Blur, aggregated
-from sfumato.forms.masked.distortion import MICROAGGREGATION, NOISE, SWAPPING, Distortion
+from sfumato.forms.masked.blurs import Blur, aggregated, drawn
+from sfumato.forms.masked.distortion import MICROAGGREGATION, NOISE, SWAPPING, SYNTHETIC, Distortion
 from sfumato.forms.masked.noisy import noisy
 from sfumato.forms.masked.release import MaskedTable
 from sfumato.forms.masked.swapped import swapped
@@ -50,6 +50,7 @@ _BLURS: Mapping[str, Callable[[MaskedTable, PublishedColumn], Blur]] = {
     MICROAGGREGATION: aggregated,
     NOISE: noisy,
     SWAPPING: swapped,
+    SYNTHETIC: drawn,
 }
 
 
@@ -62,6 +63,7 @@ class Masked:
     sizes: Counts
     blurs: Mapping[str, Blur]
     stated: Mapping[str, Distortion]
+    drawn: bool
 
     @classmethod
     def of_release(cls, release: MaskedTable) -> Masked:
@@ -75,6 +77,7 @@ class Masked:
             np.ones(n, np.int64),
             blurs_of(release),
             release.distortions,
+            release.drawn,
         )
 
     def find(self, where: Where) -> Found:
@@ -95,6 +98,8 @@ class Masked:
             weights, chances = self._asked(where, edge)
             errors = weights**2 - 2 * weights * chances + chances
             error = max(0.0, float((errors * rows).sum()))
+            if self.drawn:  # a sample, whose rows have no other chance than all together
+                error = float((weights * rows).sum() * (1 - (weights * rows).sum() / most))
             if self._keeps(where):  # all errors together are none, and so a part of them is less
                 error *= 1 - error / max(error, float(errors.sum()), 1e-9)
             end = float((weights * rows).sum()) + edge * z * sqrt(error)

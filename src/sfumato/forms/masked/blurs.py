@@ -6,6 +6,7 @@ microaggregation  a number   normal around the group's mean, with the scatter th
                              another, which are taken to have any as often as it is shown
 additive noise    a number   in cells (noisy.py); chances and weights by what must have been there
 swapping          any value  in cells of ranks (swapped.py), in the same way
+synthetic rows    any value  itself: rows are a sample of what the model says
 """
 
 from __future__ import annotations
@@ -182,3 +183,12 @@ def aggregated(release: MaskedTable, column: PublishedColumn) -> Blur:
         return Scattered(shown, known, sqrt(stated.variance), line)
     attribute, codes = encoded(column, values)
     return Replaced(Domain(attribute), codes, stated.changed)
+
+
+def drawn(release: MaskedTable, column: PublishedColumn) -> Blur:
+    """A column of nobody's values, of which each stands for one that somebody has."""
+    values = release.table.column(column.name)
+    if column.kind == Kind.NUMERICAL:
+        return Scattered(*numbers_shown(values), 0.0, Line(0, values.type))
+    attribute, codes = encoded(column, values)
+    return Replaced(Domain(attribute), codes, 0.0)

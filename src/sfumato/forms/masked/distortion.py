@@ -9,6 +9,8 @@ One line of the promise for each masked column:
                                      on these columns
     swapping          and spread     a number: covariances that swapping took away, those with
                                      numbers that are not masked among them
+    synthetic rows    changed        the share of rows with a value, or a pair of values, that is
+                                     too rare to be drawn
 
 ``spread`` leads from the names of masked numbers to covariances, ``step`` is 1 where values are
 whole, or a day in milliseconds (0 where neither). All are figures of the whole table, with four
@@ -28,12 +30,14 @@ from sfumato.forms.manifest import Manifest
 MICROAGGREGATION = "microaggregation"
 NOISE = "additive noise"
 SWAPPING = "swapping"
+SYNTHETIC = "synthetic rows"
 _DIGITS = 4
 _STEPS = (0, 1, 86_400_000)
 _SHAPES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     MICROAGGREGATION: (("spread", "step"), ("changed",)),
     NOISE: (("spread", "step"),),
     SWAPPING: (("reach", "inside", "spread"), ("reach", "inside")),
+    SYNTHETIC: (("changed",),),
 }
 
 

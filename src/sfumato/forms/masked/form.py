@@ -19,6 +19,7 @@ from sfumato.forms.masked.distortion import (
     MICROAGGREGATION,
     NOISE,
     SWAPPING,
+    SYNTHETIC,
     distortions,
     flaws_of,
     is_distortion,
@@ -29,7 +30,12 @@ from sfumato.models.anonymity import KAnonymity
 from sfumato.models.registry import model_from_dict
 
 # the method that makes each kind of mask
-_MAKERS = {MICROAGGREGATION: "microaggregate", NOISE: "noise", SWAPPING: "swap"}
+_MAKERS = {
+    MICROAGGREGATION: "microaggregate",
+    NOISE: "noise",
+    SWAPPING: "swap",
+    SYNTHETIC: "synthesize",
+}
 _EXACT_SENSITIVE = (
     "Sensitive values stand beside masked ones as they are: whoever finds a person's row, or a "
     "group all of whose rows have one value, knows it."

@@ -24,7 +24,7 @@ from sfumato.core.schema import Role
 from sfumato.forms.columns import insensitive_columns
 from sfumato.forms.files import Files
 from sfumato.forms.manifest import Manifest, PublishedColumn, describe_column
-from sfumato.forms.masked.distortion import Distortion, distortions
+from sfumato.forms.masked.distortion import SYNTHETIC, Distortion, distortions
 from sfumato.forms.masked.moments import correlation, mean, variance
 from sfumato.forms.published import Published
 from sfumato.models.anonymity import KAnonymity
@@ -58,6 +58,11 @@ class MaskedTable(Published):
     def hides(self) -> bool:
         """Whether rows that are alike are promised to be many."""
         return any(one.get("model") == KAnonymity.name for one in self.manifest.promise)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether rows are nobody's, but drawn from a model."""
+        return any(one.get("model") == SYNTHETIC for one in self.manifest.promise)
 
     def mean(self, name: str) -> float:
         """The mean of a column of numbers, so far as it can be told."""

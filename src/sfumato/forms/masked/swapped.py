@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.answers.packing import Domain
 from sfumato.core.arrays import Codes, Flags, Floats, Ints
+from sfumato.core.stretches import stretches
 from sfumato.forms.compact import number_lines
 from sfumato.forms.manifest import PublishedColumn, encoded
 from sfumato.forms.masked.blurs import Blur, Cells
@@ -70,11 +71,8 @@ def _groups(release: MaskedTable, inside: tuple[str, ...]) -> Codes:
 def _cells(domain: Domain, codes: Ints, reach: float) -> Cells:
     """The values of a group, neighbours in one cell where there are too many."""
     counts = np.bincount(codes, minlength=domain.size)
-    seat = (np.cumsum(counts) - counts) * _MOST // len(codes)
-    # a value that is as frequent as a cell is large has one for itself
-    heavy = counts * _MOST >= len(codes)
-    seat = 2 * np.cumsum(heavy) + (_MOST * 2 + 2) * seat - heavy
-    _, cell_of = np.unique(np.where(counts > 0, seat, seat[codes[0]]), return_inverse=True)
+    cell_of, present = np.zeros(domain.size, np.int64), np.flatnonzero(counts)
+    cell_of[present] = stretches(counts[present], _MOST)
     sizes = np.bincount(cell_of, counts)
 
     def shares(wanted: Values) -> Floats:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.audits.masking.unseen import halves
 from sfumato.errors import DataError, ParameterError
 from tests.support.tables import microdata
 
@@ -75,3 +77,28 @@ def test_what_cannot_be_measured_is_refused(tmp_path: Path) -> None:
     back = sf.load(release.write(tmp_path / "out"))
     with pytest.raises(ParameterError, match="stands in no file"):
         sf.masking_risk(back, people)  # type: ignore[arg-type]
+
+
+def test_synthetic_rows_are_measured_by_people_whom_the_model_has_seen() -> None:
+    people = table(600)
+    found = sf.masking_risk(sf.mask(people, sf.Synthesize()), people)
+    assert found.drawn
+    assert abs(found.linked - found.linked_blindly) < 0.1
+
+
+def test_a_model_that_knows_its_people_by_heart_is_found_out() -> None:
+    class Parrot(sf.Synthesize):
+        """Shows the rows themselves."""
+
+        def masked(self, table: sf.Microdata, randomness: Any) -> Any:
+            found = super().masked(table, randomness)
+            shown = {one.name: one.decode(table.codes[one.name]) for one in table.quasi}
+            return replace(found, columns=shown)
+
+    chance = np.random.default_rng(9)
+    people = microdata({"x": chance.normal(size=600), "y": chance.normal(size=600)})
+    seen, unseen = halves(people, Parrot(), 0.05)
+    assert seen.linked > 0.99
+    assert unseen.linked < 0.8
+    honest = halves(people, sf.Synthesize(), 0.05)
+    assert abs(honest[0].linked - honest[1].linked) < 0.12
