@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.algorithms.mondrian.arrays import Axes, CutRules, PointArrays, Workspace
-from sfumato.algorithms.mondrian.kernel import halves_pass, move, put_halves, settle, usual_cut
+from sfumato.algorithms.mondrian.kernel import cut_by_side, put_halves, settle, usual_cut
 from sfumato.core.arrays import Codes, Counts, Floats, Whole
 from sfumato.core.compiled import inner, kernel
 
@@ -119,18 +119,8 @@ def _telling_cut(
         axis = space.axis_of[best]
         n_line = _lay_line(arrays, axes.is_set[axis], axis, target, low, high, space)
         left_load = _rank_by_side(n_line, best - axes.offsets[axis], workspace.ranks, space)
-        middle = move(arrays, axis, low, high, np.int64(0), np.int64(-1), workspace.ranks)
-        if not cut_rules.sensitive or halves_pass(
-            arrays,
-            cut_rules,
-            low,
-            middle,
-            high,
-            left_load,
-            load,
-            workspace.totals[depth],
-            workspace,
-        ):
+        middle = cut_by_side(arrays, cut_rules, axis, left_load, depth, workspace)
+        if middle >= 0:
             return middle, left_load, axis
         space.gains[best] = 0
 
