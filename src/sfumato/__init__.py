@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.algorithms.intervals import SingleDimensional
     from sfumato.algorithms.join.methods import Direct, Refinement
     from sfumato.algorithms.masking.microaggregate import Microaggregate
+    from sfumato.algorithms.masking.noise import Noise
+    from sfumato.algorithms.masking.swap import Swap
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.mondrian.branches import BranchMondrian
     from sfumato.algorithms.qids import SeveralQIDs
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.masking import MaskingRisk, masking_risk
     from sfumato.audits.risk import Risk, assess
+    from sfumato.audits.usefulness import Usefulness, usefulness
     from sfumato.audits.verify import verify
     from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
         suggest_taxonomy,
     )
     from sfumato.engines.reading import read
+    from sfumato.exploring import Exploration, explore
     from sfumato.forms.anatomized.release import AnatomizedTables
     from sfumato.forms.generalized.release import GeneralizedTable
     from sfumato.forms.joined.release import JoinRelease
@@ -113,6 +117,8 @@ _HOMES = {
     "algorithms.recoding.subtree": ("Sibling", "Subtree"),
     "algorithms.recoding.local": ("LocalRecoding",),
     "algorithms.masking.microaggregate": ("Microaggregate",),
+    "algorithms.masking.noise": ("Noise",),
+    "algorithms.masking.swap": ("Swap",),
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
@@ -127,6 +133,8 @@ _HOMES = {
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.masking": ("MaskingRisk", "masking_risk"),
     "audits.risk": ("Risk", "assess"),
+    "audits.usefulness": ("Usefulness", "usefulness"),
+    "exploring": ("Exploration", "explore"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -200,6 +208,7 @@ __all__ = [
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Evaluation",
+    "Exploration",
     "Frontier",
     "FullDomain",
     "GeneralizedTable",
@@ -218,6 +227,7 @@ __all__ = [
     "Microdata",
     "Missing",
     "Mondrian",
+    "Noise",
     "Partition",
     "PermutedTable",
     "PerturbedTable",
@@ -233,9 +243,11 @@ __all__ = [
     "SingleDimensional",
     "StatDB",
     "Subtree",
+    "Swap",
     "TCloseness",
     "Taxonomy",
     "TopDown",
+    "Usefulness",
     "accuracy",
     "anatomy_workload",
     "assess",
@@ -253,6 +265,7 @@ __all__ = [
     "edge_attack",
     "errors",
     "evaluate",
+    "explore",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
@@ -287,6 +300,7 @@ __all__ = [
     "suggest_taxonomy",
     "train",
     "uncertain_belief",
+    "usefulness",
     "verify",
     "write_schema",
     "write_workload",

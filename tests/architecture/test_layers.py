@@ -26,6 +26,7 @@ LAYERS = {
     "verbs": 6,
     "asking": 7,
     "audits": 8,
+    "exploring": 9,
     "statdb": 9,
     "client": 9,
     "server": 10,

@@ -163,12 +163,12 @@ class Form:
     """How it is learnt from; None where its groups do not say who may have which values."""
     unguessable: str | None = None
     """Why values cannot be guessed from groups."""
+    stands_for_nobody: Callable[[Any], str | None] = lambda _release: None
+    """Why rows that are alike say nothing about how many people are."""
     counted: Callable[[Any], bool] = lambda _release: True
     """Whether the tables tell how many rows are of the microdata."""
     limits: Callable[[Manifest], Iterable[str]] = _no_limits
     """What a promise does not cover in this form, in sentences."""
-    remedy: str = "ask for less than this promise"
-    """What the owner can do about poor answers."""
 
     @property
     def name(self) -> str:

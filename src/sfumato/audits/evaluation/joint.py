@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.answers.axes import Axis, is_line
 from sfumato.answers.lines import BY_ROWS, Lines
 from sfumato.asking.ask import answerer, answerer_about
-from sfumato.audits.evaluation.bins import bins_of
+from sfumato.audits.bins import bins_of
 from sfumato.audits.evaluation.kernel import expected_counts
 from sfumato.core.arrays import Codes, Floats
 from sfumato.core.attribute import Attribute

@@ -54,5 +54,4 @@ ANATOMIZED = Form(
     group_column=GROUP,
     slices=SLICES,
     lines=BY_ROWS,
-    remedy="ask for a smaller l",
 )
