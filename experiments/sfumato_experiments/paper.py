@@ -25,13 +25,15 @@ def _silent(share: float) -> None:
 class Options:
     """How a figure is run. ``quick`` takes fewer rows and points: trends, not numbers to quote.
 
-    ``queries`` is the size of a workload where a figure asks queries; None leaves it to the figure.
+    ``queries`` is the size of a workload where a figure asks queries; None leaves it to the figure,
+    which takes as many as the paper if it is run in ``full``.
     """
 
     data: Path | None = None
     seeds: int = 5
     quick: bool = False
     queries: int | None = None
+    full: bool = False
     progress: Callable[[float], None] = _silent
 
     def part(self, begin: float, end: float) -> Options:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from sfumato.cli.main import main
+from sfumato_experiments.anatomy.accuracy import queries_of
+from sfumato_experiments.paper import Options
 
 
 @pytest.fixture(autouse=True)
@@ -94,3 +96,10 @@ def test_a_data_folder_without_adult_is_told(
     folder = ("--data", str(tmp_path), "-o", str(tmp_path / "out"))
     assert run("mondrian", "--figure", "14", "--quick", *folder) == 2
     assert "adult.parquet" in capsys.readouterr().err
+
+
+def test_full_is_a_number_of_queries(capsys: pytest.CaptureFixture[str]) -> None:
+    assert queries_of(Options(full=True)) == 10_000 > queries_of(Options())
+    assert queries_of(Options(full=True, queries=7)) == 7
+    assert run("anatomy", "--full", "--quick") == 2
+    assert "leave --quick and --queries out" in capsys.readouterr().err

@@ -138,6 +138,15 @@ def test_a_workload_breaks_no_promise(model: BuiltIn, relaxed: bool, name: str) 
     test_groups_are_safe_or_nothing_is_returned(algorithm, model, name)
 
 
+@tables
+@pytest.mark.parametrize("model", SETTINGS, ids=identify)
+def test_a_target_breaks_no_promise(model: BuiltIn, name: str) -> None:
+    """A target is a column of the table, so this option cannot be found by looking either."""
+    if TABLES[name].schema.sensitive:
+        algorithm = Mondrian(target=TABLES[name].schema.sensitive[0])
+        test_groups_are_safe_or_nothing_is_returned(algorithm, model, name)
+
+
 @pairs
 def test_the_seed_decides_and_the_input_stays(algorithm: Partitioner, model: BuiltIn) -> None:
     if refused(algorithm, model):

@@ -155,8 +155,9 @@ def describe(algorithm: Partitioner) -> dict[str, Any]:
     """Name and options, as written in release.json.
 
     Options that ``repr`` leaves out are the owner's own business: queries may tell what is in the
-    data. Of a workload only its size is stated. Of an algorithm that does not ship nothing is: who
-    reads its name and options cannot look them up, so they could be any message.
+    data. Of a workload only its size is stated, of a target that there is one. Of an algorithm that
+    does not ship nothing is: who reads its name and options cannot look them up, so they could be
+    any message.
     """
     if type(algorithm).__module__.partition(".")[0] != __name__.partition(".")[0]:
         return dict(OWN)
@@ -167,6 +168,8 @@ def describe(algorithm: Partitioner) -> dict[str, Any]:
     }
     if workload := getattr(algorithm, "workload", ()):
         options["workload"] = len(workload)
+    if getattr(algorithm, "target", None) is not None:
+        options["target"] = 1
     return {"name": algorithm.name, **options}
 
 

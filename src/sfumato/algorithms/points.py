@@ -54,6 +54,12 @@ class Points:
         weights = np.ones(table.n_rows, np.int64)
         return cls(table.quasi_codes()[order], weights, point_of_row, starts, values, counts)
 
+    def counted(
+        self, table: Microdata, name: str, weights: Counts | None
+    ) -> tuple[Counts, Codes, Counts]:
+        """Starts, values and counts of one attribute, whatever models look at."""
+        return _sensitive(table, self.point_of_row, len(self.weights), {name: 0}, weights)
+
 
 class PointJudge:
     """Asks the models about groups that are given as points."""

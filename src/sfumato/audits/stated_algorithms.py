@@ -34,7 +34,8 @@ ALGORITHMS: Mapping[str, type[Any]] = {
 _MAY_BE_NONE = ("time_limit", "node_limit", "size")
 # what is counted beside the options of an algorithm, and the least that is worth a word
 BESIDE = {
-    Mondrian.name: {"workload": 1}, TopDown.name: {"regions": 2}, Anatomize.name: {BLOCKS: 2},
+    Mondrian.name: {"workload": 1, "target": 1}, TopDown.name: {"regions": 2},
+    Anatomize.name: {BLOCKS: 2},
 }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ def _mondrian(given: dict[str, Any]) -> Partitioner:
         relaxed=given["relaxed"],
         choose="round-robin" if given["round_robin"] else "widest",
         workload=read_workload(workload) if workload else (),
+        target=given["target"],
         **_refining(given),
     )
 
@@ -81,7 +82,7 @@ def names(given: str) -> tuple[str, ...]:
 
 # an algorithm is imported when it is made: most commands want one of ten
 METHODS = {
-    "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload", *_REFINING)),
+    "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload", "target", *_REFINING)),
     "topdown": Method(lambda given: sf.TopDown(**_refining(given)), _REFINING),
     "local": Method(
         lambda given: sf.LocalRecoding(time_limit=given["time_limit"]), ("time_limit",)

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 _FOR_JOINS = ("id_column", "rename", "join", "no_trim")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
-    "qid", "workload", "refine", "near", "size", "suppress", "time_limit", "labels", "means",
-    "engine", "scheduler", "master", "memory",
+    "qid", "workload", "target", "refine", "near", "size", "suppress", "time_limit", "labels",
+    "means", "engine", "scheduler", "master", "memory",
 )  # fmt: skip
 _ABOUT_VALUES = ("l", "distinct_l", "entropy_l", "recursive", "t")
 _FRONTIER = (
@@ -154,6 +154,9 @@ _FRONTIER = (
 @click.option("--relaxed", is_flag=True, help="Let rows with equal values be divided.")
 @click.option("--round-robin", is_flag=True, help="Cut dimensions in turn, not the widest first.")
 @click.option("--workload", metavar="FILE", help="mondrian: serve the queries in a file first.")
+@click.option(
+    "--target", metavar="COLUMN", help="mondrian: cut where it tells most about a sensitive column."
+)
 @click.option(
     "--refine",
     type=int,

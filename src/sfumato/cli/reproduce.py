@@ -61,6 +61,7 @@ _MARKS = {"yes": Text("yes ", "green"), "no": Text("no  ", "red"), "open": Text(
     help="Queries per point, where a figure asks queries.  [default: the figure's]",
 )
 @click.option("--quick", is_flag=True, help="Fewer rows and points: the trend in seconds.")
+@click.option("--full", is_flag=True, help="As many queries as the paper where we take fewer.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def reproduce(
     paper: str,
@@ -70,19 +71,24 @@ def reproduce(
     seeds: int | None,
     queries: int | None,
     quick: bool,
+    full: bool,
     as_json: bool,
 ) -> None:
     """Run the experiments of PAPER: a table, the data (CSV) and a plot (PNG) per figure.
 
     After each figure come the paper's claims, and whether our curves show them.
     """
+    if full and (quick or queries is not None):
+        raise click.UsageError(
+            "--full is the paper's number of queries; leave --quick and --queries out"
+        )
     os.environ[STATE] = ""  # what experiments publish is nobody's to remember
     found = find_paper(paper)
     wanted = chosen(found, numbers)
     folder = output or Path("reproduced") / paper
     folder.mkdir(parents=True, exist_ok=True)
     draws = seeds or (_QUICK_SEEDS if quick else _SEEDS)
-    options = Options(data=data, seeds=draws, quick=quick, queries=queries)
+    options = Options(data=data, seeds=draws, quick=quick, queries=queries, full=full)
     page = show.console()
     if not as_json:
         show.say(page, show.bold(found.title))

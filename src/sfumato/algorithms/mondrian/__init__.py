@@ -25,6 +25,10 @@ With a ``workload`` a region is cut where that serves the queries most (workload
 above once no allowable cut serves any. What nobody asks for is cut last, and other questions are
 then answered less well, so a workload should hold all that is going to be asked.
 
+With a ``target`` it is cut where that tells most about a sensitive column (guided.py), and as above
+once no allowable cut tells more than chance would. Boundaries then follow the target's values:
+combine it with a model that protects these.
+
 Cost: O(v log v) for v different vectors, after one pass that finds them; d dimensions multiply it.
 """
 
@@ -45,6 +49,12 @@ from sfumato.algorithms.mondrian.arrays import (
     PointArrays,
     axes_of,
     new_workspace,
+)
+from sfumato.algorithms.mondrian.guided import target_of
+from sfumato.algorithms.mondrian.guided_kernel import (
+    Target,
+    cut_all_guided,
+    new_guided_space,
 )
 from sfumato.algorithms.mondrian.kernel import cut_all
 from sfumato.algorithms.mondrian.node_counts import Sensitive
@@ -88,7 +98,8 @@ class Mondrian:
     Cuts that serve the queries of a ``workload`` come first; ``weights`` say how much each of them
     matters, 1 by default. A release states only how many queries there were. ``refine`` passes
     then change groups where that loses less (refine/), for at most ``time_limit`` seconds; boxes
-    may overlap afterwards.
+    may overlap afterwards. With a ``target``, a sensitive column, cuts that tell most about it come
+    first, so that classifiers learn more from the release.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> release = sf.publish(patients, sf.Mondrian(), sf.KAnonymity(10))
@@ -105,6 +116,7 @@ class Mondrian:
     time_limit: float | None = TIME_LIMIT
     workload: Sequence[Query] = field(default=(), repr=False)
     weights: Sequence[float] | None = field(default=None, repr=False)
+    target: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse options that do not exist."""
@@ -121,11 +133,19 @@ class Mondrian:
         if self.weights is not None:
             object.__setattr__(self, "weights", tuple(map(float, self.weights)))
         require_workload(self.workload, self.weights)
+        if self.workload and self.target is not None:
+            raise ParameterError(
+                "cuts are chosen for a workload or for a target; give one of them",
+                parameter="target",
+            )
 
     @property
     def equal_together(self) -> bool:
-        """Strict cuts never part equal rows; what a workload asks for is counted by rows."""
-        return not self.relaxed and not self.workload and not self.refine
+        """Strict cuts never part equal rows; what a workload or a target is about is counted by
+        rows.
+        """
+        guided = self.workload or self.target is not None
+        return not self.relaxed and not guided and not self.refine
 
     def partition(
         self,
@@ -171,6 +191,11 @@ class Mondrian:
         """Cuts are planned by counts, for the built-in models, and not for a workload."""
         require_compiled(needs)
         require_unrefined(self.refine)
+        if self.target is not None:
+            raise ParameterError(
+                "a target guides cuts that need all rows in memory; use the in-memory engine",
+                parameter="engine",
+            )
         dealt = self.relaxed and any(need.attribute is not None for need in needs)
         if dealt or self.workload:
             raise ParameterError(
@@ -209,14 +234,19 @@ class Mondrian:
         asked = None
         if self.workload:
             asked = asked_of(self.workload, self.weights, table, points, axes)
+        target = None
+        if self.target is not None:
+            target = target_of(self.target, table, points, bound.weights)
         member = np.arange(len(points.weights), dtype=np.int32)
         if rules is None:
             groups, turns = cut_all_plain(
-                points, axes, bound, self.relaxed, self.choose, self.cuts, asked, turn
+                points, axes, bound, self.relaxed, self.choose, self.cuts, asked, target, turn
             )
         else:
             cut_rules = self._cut_rules(rules, bound.n_rows)
-            groups, turns = _compiled(points, member, axes, cut_rules, turn, asked, progress)
+            groups, turns = _compiled(
+                points, member, axes, cut_rules, turn, asked, target, progress
+            )
         return CutPoints(points, member, groups, turns)
 
     def _cut_rules(self, rules: CompiledRules, n_rows: int) -> CutRules:
@@ -291,6 +321,7 @@ def _compiled(
     cut_rules: CutRules,
     turn: int,
     asked: Asked | None,
+    target: Target | None,
     progress: Progress | None,
 ) -> tuple[Codes, Codes]:
     """The group of every point, from the kernel, which moves them; and the groups' turns."""
@@ -307,13 +338,17 @@ def _compiled(
     groups = np.empty(n_points, np.int32)
 
     def run(control: Counts) -> None:
-        if asked is None:
+        if target is not None:
+            space = new_guided_space(axes.sizes, target.n_values)
+            cut_all_guided(arrays, axes, cut_rules, target, workspace, space, groups, control)
+        elif asked is None:
             cut_side_by_side(arrays, axes, cut_rules, workspace, groups, control)
         else:
             serving = new_serving_space(asked)
             cut_all_serving(arrays, axes, cut_rules, asked, workspace, serving, groups, control)
 
-    announce(cut_all if asked is None else cut_all_serving)
+    guided = cut_all_guided if target is not None else cut_all_serving
+    announce(cut_all if asked is None and target is None else guided)
     if n_rows < _WATCHED:
         run(np.zeros(2, np.int64))
     else:

@@ -231,6 +231,36 @@ def move(
 
 
 @inner
+def cut_by_side(
+    arrays: PointArrays,
+    cut_rules: CutRules,
+    axis: Whole,
+    left_load: Whole,
+    depth: Whole,
+    workspace: Workspace,
+) -> Whole:
+    """Cut the segment on the stack where ranks are 0 and 1: where its right half starts, or -1 if
+    a half is not safe.
+    """
+    stack = workspace.stack
+    low, high, load = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+    middle = move(arrays, axis, low, high, np.int64(0), np.int64(-1), workspace.ranks)
+    if not cut_rules.sensitive or halves_pass(
+        arrays,
+        cut_rules,
+        low,
+        middle,
+        high,
+        left_load,
+        load,
+        workspace.totals[depth],
+        workspace,
+    ):
+        return middle
+    return np.int64(-1)
+
+
+@inner
 def halves_pass(
     arrays: PointArrays,
     cut_rules: CutRules,

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.algorithms.mondrian.arrays import Axes
+from sfumato.algorithms.mondrian.guided import telling_cuts
+from sfumato.algorithms.mondrian.guided_kernel import Target
 from sfumato.algorithms.mondrian.workload_kernel import Asked
 from sfumato.algorithms.mondrian.workload_plain import serving_cuts
 from sfumato.algorithms.points import PointJudge, Points
@@ -26,6 +28,7 @@ def cut_all_plain(
     choose: str,
     cuts: str,
     asked: Asked | None,
+    target: Target | None,
     turn: int,
 ) -> tuple[Codes, Codes]:
     """The group of every point, and the axis whose turn is next in every group."""
@@ -36,8 +39,10 @@ def cut_all_plain(
     while stack:
         region, turn = stack.pop()
         dimensions = _dimensions(points, axes, region, turn, relaxed, choose)
-        cut = None if asked is None else _serving_cut(points, axes, region, asked, judge)
-        cut = cut or _usual_cut(points, axes, region, dimensions, judge, relaxed, cuts)
+        wanted = _wanted_cuts(points, axes, region, asked, target)
+        cut = _first_allowable(region, wanted, judge) or _usual_cut(
+            points, axes, region, dimensions, judge, relaxed, cuts
+        )
         if cut is None:
             groups[region] = len(turns)
             turns.append(turn)
@@ -68,11 +73,23 @@ def _width(points: Points, axes: Axes, region: Codes, axis: int) -> float:
     return float(at[codes.max()] - at[codes.min()])
 
 
-def _serving_cut(
-    points: Points, axes: Axes, region: Codes, asked: Asked, judge: PointJudge
+def _wanted_cuts(
+    points: Points,
+    axes: Axes,
+    region: Codes,
+    asked: Asked | None,
+    target: Target | None,
+) -> Iterator[tuple[int, Flags]]:
+    """Cuts that serve a workload, or tell about a target, the best first."""
+    if asked is not None:
+        return serving_cuts(points, axes, region, asked)
+    return iter(()) if target is None else telling_cuts(points, axes, region, target)
+
+
+def _first_allowable(
+    region: Codes, cuts: Iterator[tuple[int, Flags]], judge: PointJudge
 ) -> tuple[int, Codes, Codes] | None:
-    """The allowable cut that serves a workload most."""
-    for axis, left in serving_cuts(points, axes, region, asked):
+    for axis, left in cuts:
         if judge.pass_all(region[left], region[~left]):
             return axis, region[left], region[~left]
     return None

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.algorithms.mondrian.arrays import STACK, Axes, CutRules, PointArrays, Workspace
-from sfumato.algorithms.mondrian.kernel import halves_pass, move, put_halves, settle, usual_cut
+from sfumato.algorithms.mondrian.kernel import cut_by_side, put_halves, settle, usual_cut
 from sfumato.core.arrays import Codes, Counts, Flags, Whole
 from sfumato.core.compiled import inner, kernel
 
@@ -169,18 +169,8 @@ def _serving_cut(
         left_load = _rank_by_side(
             arrays, axes, asked, axis, best, low, high, workspace.ranks, serving
         )
-        middle = move(arrays, axis, low, high, np.int64(0), np.int64(-1), workspace.ranks)
-        if not cut_rules.sensitive or halves_pass(
-            arrays,
-            cut_rules,
-            low,
-            middle,
-            high,
-            left_load,
-            load,
-            workspace.totals[depth],
-            workspace,
-        ):
+        middle = cut_by_side(arrays, cut_rules, axis, left_load, depth, workspace)
+        if middle >= 0:
             return middle, left_load, axis
         serving.gains[best] = 0
 
