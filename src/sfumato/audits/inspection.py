@@ -18,6 +18,7 @@ from sfumato.core.foreign import our_errors
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
+from sfumato.io.tables import Source, read_table
 
 # Names are compared word by word, joined by underscores: PatientName and "patient name" are
 # patient_name, which holds the word name.
@@ -77,14 +78,15 @@ class Repeats:
 
 
 @our_errors("inspecting")
-def profile(table: pa.Table) -> tuple[ColumnProfile, ...]:
-    """Describe every column and guess its role.
+def profile(table: Source) -> tuple[ColumnProfile, ...]:
+    """Describe every column of a table, in whatever form ``read`` takes it, and guess its role.
 
-    >>> import pyarrow.csv as csv
-    >>> columns = sf.profile(csv.read_csv("patients.csv"))
+    >>> columns = sf.profile("patients.csv")
     >>> [column.name for column in columns if column.role == "quasi"]
     ['age', 'sex', 'zipcode', 'education', 'job']
     """
+    if not isinstance(table, pa.Table):
+        table = read_table(table)
     if table.num_rows == 0:
         raise DataError("the table has no rows; there is nobody to protect")
     table = plain_table(table)
@@ -100,8 +102,7 @@ def profiles_of(rows: int, counted: Mapping[str, ColumnCounts]) -> tuple[ColumnP
 def guess_schema(profiles: Sequence[ColumnProfile]) -> Schema:
     """The schema that the guessed roles amount to.
 
-    >>> import pyarrow.csv as csv
-    >>> sf.guess_schema(sf.profile(csv.read_csv("patients.csv"))).identifiers
+    >>> sf.guess_schema(sf.profile("patients.csv")).identifiers
     ('name',)
     """
     names = {role: [column.name for column in profiles if column.role is role] for role in Role}

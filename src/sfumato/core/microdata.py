@@ -15,9 +15,10 @@ from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.binning import binned
-from sfumato.core.schema import Declaration, Schema
+from sfumato.core.expected import given
+from sfumato.core.schema import Declaration, Schema, require_schema
 from sfumato.core.threads import in_threads
-from sfumato.errors import DataError, SchemaError
+from sfumato.errors import DataError, ParameterError, SchemaError
 
 _MOST_COMPARED, _LONGEST_COMPARED = 10_000, 200
 
@@ -54,6 +55,12 @@ class Microdata(Askable):
     @classmethod
     def from_arrow(cls, table: pa.Table, schema: Schema, *, id: str | None = None) -> Microdata:
         """Encode an Arrow table; ``id`` names an identifier to keep, see ``read``."""
+        if not isinstance(table, pa.Table):
+            raise ParameterError(
+                f"from_arrow takes a pyarrow.Table, not {given(table)}; sf.read takes all others",
+                parameter="table",
+            )
+        require_schema(schema)
         require_columns(table.column_names, schema)
         require_identifier(id, schema)
         if table.num_rows == 0:
@@ -128,6 +135,16 @@ def _encoded(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attrib
         order=declared.order,
         taxonomy=schema.taxonomies.get(name),
     )
+
+
+def require_microdata(table: object, parameter: str = "table") -> None:
+    """Raise unless this is a table that was read."""
+    if not isinstance(table, Microdata):
+        raise ParameterError(
+            f"{parameter} must be a table under a schema, not {given(table)}; read it first: "
+            "sf.read(table, sf.Schema(quasi=[...], sensitive=...))",
+            parameter=parameter,
+        )
 
 
 def require_columns(found: Sequence[str], schema: Schema) -> None:

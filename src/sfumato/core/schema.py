@@ -9,8 +9,9 @@ from enum import StrEnum
 from typing import Any
 
 from sfumato.core.attribute import Kind
+from sfumato.core.expected import given
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 
 
 class Role(StrEnum):
@@ -159,6 +160,16 @@ class Schema:
         }
         shown = (f"{part}={[*names]}" for part, names in parts.items() if names)
         return f"Schema({', '.join(shown)})"
+
+
+def require_schema(schema: object) -> None:
+    """Raise unless this is a schema."""
+    if not isinstance(schema, Schema):
+        raise ParameterError(
+            f"schema must be a Schema or the path of a schema file, not {given(schema)}; make one: "
+            "sf.Schema(quasi=[...], sensitive=...), or of a dict: sf.Schema(**roles)",
+            parameter="schema",
+        )
 
 
 def _names(role: str, names: Sequence[Any]) -> tuple[str, ...]:

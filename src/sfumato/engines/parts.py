@@ -21,7 +21,7 @@ from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import count_codes
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
 from sfumato.engines.cluster import Workers, cluster_engine
@@ -63,6 +63,7 @@ class TableParts(Askable):
     @classmethod
     def of(cls, table: Microdata) -> TableParts:
         """A table in memory."""
+        require_microdata(table)
         counts = {
             name: count_codes(codes, table.attributes[name].size)
             for name, codes in table.codes.items()

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.attribute import narrowest
+from sfumato.core.expected import given
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
@@ -24,13 +25,14 @@ from sfumato.engines.rows import Rows, needs_streaming, open_rows, together
 from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory, ParameterError
 from sfumato.io.csv_headers import FirstLine
+from sfumato.io.schema_files import as_schema
 from sfumato.io.tables import Source, markers, read_whole
 
 
 @our_errors("reading a table")
 def read(
     source: Source,
-    schema: Schema,
+    schema: Schema | str | Path,
     *,
     query: str | None = None,
     missing: str | Collection[str] = (),
@@ -40,7 +42,7 @@ def read(
     engine: Engine = "auto",
     memory_limit: int | None = None,
 ) -> Microdata:
-    """Read and encode the columns that the schema names.
+    """Read and encode the columns that the schema names; ``schema`` may be the path of one.
 
     ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
     in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
@@ -61,6 +63,13 @@ def read(
     >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
     Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
     """
+    if isinstance(source, Schema | Microdata):
+        raise ParameterError(
+            f"source is {given(source)}: the table comes first, and one that was read is used as "
+            "it is",
+            parameter="source",
+        )
+    schema = as_schema(schema)
     require_engine(engine, memory_limit)
     parts = _in_parts(source, schema, query, id)
     if engine == "stream" and not parts:

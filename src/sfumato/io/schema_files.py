@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.schema import Schema
+from sfumato.core.schema import Schema, require_schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.taxonomy_builders import date_taxonomy, interval_taxonomy
 from sfumato.errors import SchemaError
@@ -85,6 +85,14 @@ def read_schema(path: str | Path) -> Schema:
             bins={n: d["bins"] for n, d in details.items() if "bins" in d},
             taxonomies={name: _taxonomy(path, name, said) for name, said in trees.items()},
         )
+
+
+def as_schema(schema: Schema | str | Path) -> Schema:
+    """A schema as it is, or the one in a file."""
+    if isinstance(schema, str | Path):
+        return read_schema(schema)
+    require_schema(schema)
+    return schema
 
 
 def _taxonomy(path: Path, name: str, said: Any) -> Taxonomy:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.attribute import Kind
-from sfumato.core.schema import Declaration, Schema
+from sfumato.core.schema import Declaration, Schema, require_schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import OutputExists, ReleaseError
 from sfumato.io.opened import one_line
@@ -40,6 +40,7 @@ def write_schema(
     >>> sf.read_schema("schema.toml") == schema
     True
     """
+    require_schema(schema)
     path = usable(path)
     text = schema_text(schema, notes or {})
     if path.exists() and not force:

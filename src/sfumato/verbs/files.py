@@ -7,7 +7,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from sfumato.algorithms.base import Partitioner, Planner, Stages, describe, silent
+from sfumato.algorithms.base import (
+    Partitioner,
+    Planner,
+    Stages,
+    describe,
+    require_algorithm,
+    silent,
+)
 from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
@@ -24,6 +31,7 @@ from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS, Release
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.folders import require_room
+from sfumato.io.schema_files import as_schema
 from sfumato.io.tables import Source, markers, read_whole
 from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements
@@ -35,9 +43,9 @@ from sfumato.verbs.streaming import STREAMED, Wish, stream_release
 @our_errors("publishing")
 def publish_file(
     source: Source,
-    schema: Schema,
+    schema: Schema | str | Path,
     algorithm: Partitioner,
-    model: Model,
+    model: Model | Sequence[Model],
     output: str | Path,
     *,
     engine: Engine | Cluster = "auto",
@@ -59,6 +67,8 @@ def publish_file(
 ) -> Manifest:
     """Read a table, publish it and write the release folder; see ``read`` and ``publish``.
 
+    ``schema`` may be the path of a schema file.
+
     All algorithms but SingleDimensional can do so with a file that does not fit into memory; most
     need memory for its different combinations of values (docs/methods.md). ``engine`` "auto"
     streams when the file seems too large, "stream" and "memory" insist; ``memory_limit`` is in
@@ -71,6 +81,8 @@ def publish_file(
     >>> sf.publish_file("patients.csv", schema, sf.Anatomize(), sf.LDiversity(4), "out")
     Manifest(anatomized, 1,000 rows in 36 groups, l-diversity, made by anatomize)
     """
+    schema = as_schema(schema)
+    require_algorithm(algorithm)
     require_written(stated_seed(seed), experiment=experiment)
     require_engine(engine, memory_limit, CLUSTERS)
     engine, framed = engine_of(source, engine)
