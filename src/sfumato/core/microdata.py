@@ -16,6 +16,7 @@ from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.binning import binned
 from sfumato.core.expected import given
+from sfumato.core.html import card, grid
 from sfumato.core.schema import Declaration, Schema, require_schema
 from sfumato.core.threads import in_threads
 from sfumato.errors import DataError, ParameterError, SchemaError
@@ -114,6 +115,22 @@ class Microdata(Askable):
     def __len__(self) -> int:
         """Number of rows."""
         return self.n_rows
+
+    def _repr_html_(self) -> str:
+        """What ``repr`` tells, as a table: names and counts."""
+        rows = [
+            (name, role.value, *self._described(name)) for name, role in self.schema.roles.items()
+        ]
+        return card(
+            f"{self.n_rows:,} rows", grid(("column", "role", "kind", "values"), rows, left=3)
+        )
+
+    def _described(self, name: str) -> tuple[str, int | str]:
+        attribute = self.attributes.get(name)
+        if attribute is None:
+            return "", ""
+        some = ", some missing" if attribute.has_missing else ""
+        return f"{attribute.kind.value}{some}", len(attribute.values)
 
     def __repr__(self) -> str:
         """Sizes and column names only: a table in a log must not show a person."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from sfumato.core.attribute import Kind
 from sfumato.core.expected import given
+from sfumato.core.html import card, grid
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import ParameterError, SchemaError
 
@@ -147,6 +148,16 @@ class Schema:
                     "to right are its order, so keep one",
                     column=name,
                 )
+
+    def _repr_html_(self) -> str:
+        """Roles, and how much is said about each column."""
+        rows = [(name, role.value, self._said(name)) for name, role in self.roles.items()]
+        return card("Schema", grid(("column", "role", "declared"), rows, left=3))
+
+    def _said(self, name: str) -> str:
+        declared = self.declarations.get(name)
+        words = [] if declared is None else [repr(declared)[len("Declaration(") : -1]]
+        return ", ".join(words + ["a taxonomy"] * (name in self.taxonomies))
 
     def __repr__(self) -> str:
         """Names only: declared orders and taxonomies may be long."""

@@ -140,7 +140,7 @@ def publish(
     >>> sf.verify(folder).ok
     True
     >>> sf.publish("patients.csv", k=5, l=3, quasi=["age", "sex"], sensitive="disease")
-    GeneralizedTable(1,000 rows in ... groups, k-anonymity and l-diversity, made by mondrian)
+    GeneralizedTable(1,000 rows in ... groups, k-anonymity & l-diversity)
     """
     if algorithm is not None:
         require_algorithm(algorithm)
