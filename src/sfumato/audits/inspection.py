@@ -16,6 +16,7 @@ import pyarrow as pa
 from sfumato.audits.column_counts import ColumnCounts
 from sfumato.core.foreign import our_errors
 from sfumato.core.schema import Role, Schema
+from sfumato.engines.rows import together
 from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
 from sfumato.io.tables import Source, read_table
@@ -86,7 +87,7 @@ def profile(table: Source) -> tuple[ColumnProfile, ...]:
     ['age', 'sex', 'zipcode', 'education', 'job']
     """
     if not isinstance(table, pa.Table):
-        table = read_table(table)
+        table = read_table(together(table))
     if table.num_rows == 0:
         raise DataError("the table has no rows; there is nobody to protect")
     table = plain_table(table)

@@ -15,10 +15,10 @@ import pyarrow.csv
 
 from sfumato.engines.splits import Split
 from sfumato.errors import DataError
+from sfumato.io.compression import open_stream
 from sfumato.io.csv_files import (
     Layout,
     _explained,
-    _is_gzip,
     larger,
     larger_blocks_help,
     layout_of,
@@ -228,7 +228,7 @@ def _in_blocks(
     file: Path, layout: Layout, columns: Sequence[str], size: int
 ) -> Iterator[pa.RecordBatch]:
     with (
-        pa.input_stream(str(file), compression="gzip" if _is_gzip(file) else None) as stream,
+        open_stream(file) as stream,
         pyarrow.csv.open_csv(
             stream,
             read_options=layout.reading(block_size=size, use_threads=False),

@@ -26,6 +26,7 @@ from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory, ParameterError
 from sfumato.io.csv_headers import FirstLine
 from sfumato.io.schema_files import as_schema
+from sfumato.io.sources import is_files
 from sfumato.io.tables import Source, markers, read_whole
 
 
@@ -55,7 +56,10 @@ def read(
     are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
     is kept beside the table when it is named, to be joined on by ``publish_join``.
 
-    A pattern such as ``part-*.parquet`` names several files, which are read as one table.
+    A list of paths, a folder, or a pattern such as ``part-*.parquet`` is several files, which are
+    read as one table. An address of http, https, s3 or gs is fetched. Of an Excel workbook with
+    several sheets ``query`` names one; such files, and those of Stata, SPSS and SAS, need the extra
+    ``formats``.
 
     A file that seems too large is read part by part (``engine`` "stream" and "memory" insist), and
     its codes have to fit into ``memory_limit`` bytes, half of what the machine offers by default.
@@ -117,9 +121,8 @@ def read_coded(rows: Rows, memory: int) -> Microdata:
 
 def _in_parts(source: object, schema: Schema, query: str | None, id: str | None) -> bool:
     """Whether the source could be read part by part."""
-    in_file = isinstance(source, str | Path) and "://" not in str(source)
     binned = any(declared.bins is not None for declared in schema.declarations.values())
-    return in_file and query is None and id is None and not binned
+    return is_files(source) and query is None and id is None and not binned
 
 
 def _require_memory(counted: Counted, taken: int, memory: int) -> None:

@@ -1,4 +1,4 @@
-"""Delimited text: comma, semicolon, tab or bar, with a header line, in UTF-8, perhaps gzipped."""
+"""Delimited text: comma, semicolon, tab or bar, with a header line, in UTF-8, perhaps packed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, TypeVar, cast
+from typing import Any, TextIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.core.foreign import is_memory, out_of_memory
 from sfumato.errors import DataError
+from sfumato.io.compression import open_bytes, open_stream
 from sfumato.io.csv_headers import SAMPLE_ROWS, FirstLine, places_of, require_header
 from sfumato.io.opened import Opened, one_line
 from sfumato.io.text_types import typed
@@ -154,7 +155,7 @@ def _texts(path: Path, layout: Layout, columns: Sequence[str]) -> pa.Table:
 
 
 def _read_texts(path: Path, layout: Layout, columns: Sequence[str], size: int) -> pa.Table:
-    with pa.input_stream(str(path), compression="gzip" if _is_gzip(path) else None) as stream:
+    with open_stream(path) as stream:
         return pyarrow.csv.read_csv(
             stream,
             read_options=layout.reading(block_size=size),
@@ -169,18 +170,10 @@ def _read_texts(path: Path, layout: Layout, columns: Sequence[str], size: int) -
         )
 
 
-def _is_gzip(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
-
-
 @contextmanager
 def _lines(path: Path) -> Iterator[TextIO]:
-    with _bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
         yield lines
-
-
-def _bytes(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if _is_gzip(path) else path.open("rb")
 
 
 @contextmanager
@@ -223,7 +216,7 @@ def _ragged(path: Path) -> str | None:
 
 
 def _encoding_error(path: Path) -> DataError:
-    with _bytes(path) as raw:
+    with open_bytes(path) as raw:
         head = raw.read(4)
         encoding = "UTF-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "WINDOWS-1252"
         raw.seek(0)
