@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -37,8 +37,10 @@ _ONE_PER_PERSON = r"(.*_)?(ssn|passport|e_?mail|iban|imei|mrn|nhs|uuid|guid)(_.*
 _MANY = 0.05  # of the rows: more values than that are no categories
 _NEARLY_ALL = 0.9
 _FEW_ROWS = 20  # below, that texts differ means little
+# A diagnosis may be called by an abbreviation, and there may be several: diag_1, diag_2, dx3.
 _SENSITIVE = (
-    r".*(disease|diagnos|diag_1|condition|illness|salary|income|wage|religion|politic|vote|sexual"
+    r"(.*_)?(diag|dx|icd(_?(9|10))?)(_?\d+)?(_.*)?"
+    r"|.*(disease|diagnos|condition|illness|salary|income|wage|religion|politic|vote|sexual"
     r"|hiv|test_?result|crime|offence|union|medication|treatment|score).*"
 )
 
@@ -47,7 +49,8 @@ _SENSITIVE = (
 class ColumnProfile:
     """One column: what it holds, the role it seems to play, and why.
 
-    A column of lists, structs or bytes can play no role, and its values are not counted.
+    A column of lists, structs or bytes can play no role, and its values are not counted. ``hint``
+    is what its owner may want to say about it.
     """
 
     name: str
@@ -56,6 +59,7 @@ class ColumnProfile:
     missing: int
     role: Role | None
     reason: str
+    hint: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +135,11 @@ def repeated_identifiers(
 
 
 def _profile(name: str, rows: int, found: ColumnCounts) -> ColumnProfile:
-    kind, missing, distinct = found
+    kind, missing, distinct, hint = found
     if distinct is None:
         return ColumnProfile(name, _short(kind), None, missing, None, "(not usable)")
     role, reason = _guess(name, kind, distinct, rows, rows - missing)
-    return ColumnProfile(name, str(kind), distinct, missing, role, reason)
+    return ColumnProfile(name, str(kind), distinct, missing, role, reason, hint)
 
 
 def _short(kind: pa.DataType) -> str:

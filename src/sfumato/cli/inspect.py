@@ -93,6 +93,7 @@ def inspect(
         page = show.console()
         title = f"{shown_source(label_of(source))}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
+        _print_hints(page, profiles)
         _print_repeats(page, () if person else repeats)
         _print_risk(page, schema, risk)
         if formulas:
@@ -120,6 +121,7 @@ def _column(column: ColumnProfile, schema: Schema | None) -> dict[str, object]:
         "missing": column.missing,
         "role": _role(column, schema),
         "reason": column.reason,
+        "hint": column.hint or None,
     }
 
 
@@ -139,6 +141,12 @@ def _print_columns(
     ]  # fmt: skip
     headers = ("column", "type", "distinct", "missing", "role", *(["why"] if reasons else []))
     page.print(show.table(title, headers, lines))
+
+
+def _print_hints(page: Console, profiles: Sequence[ColumnProfile]) -> None:
+    for column in profiles:
+        if column.hint:
+            show.say(page, Text("Hint: ", "yellow"), f"{column.name} holds {column.hint}.")
 
 
 def _print_repeats(page: Console, repeats: Sequence[Repeats]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.attribute import narrowest
+from sfumato.core.binning import needs_rows
 from sfumato.core.expected import given
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
@@ -121,7 +122,7 @@ def read_coded(rows: Rows, memory: int) -> Microdata:
 
 def _in_parts(source: object, schema: Schema, query: str | None, id: str | None) -> bool:
     """Whether the source could be read part by part."""
-    binned = any(declared.bins is not None for declared in schema.declarations.values())
+    binned = any(needs_rows(declared.bins) for declared in schema.declarations.values())
     return is_files(source) and query is None and id is None and not binned
 
 

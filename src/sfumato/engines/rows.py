@@ -15,7 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.core.attribute import Attribute, encode
+from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.binning import binned, classes_of, needs_rows
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
 from sfumato.engines.csv_rows import open_csv
@@ -298,16 +299,20 @@ def _stamp(file: Path) -> Stamp:
 
 def _require_no_bins(schema: Schema) -> None:
     for name, declared in schema.declarations.items():
-        if declared.bins is not None:
+        if needs_rows(declared.bins):
             raise ParameterError(
-                f"{name!r} is to be divided into classes, which needs all of its values at once; "
-                "store the classes in the file, or read the table into memory",
+                f"{name!r} is to be divided into classes of equally many rows, which needs all of "
+                "its values at once; give the borders, bins = [...], or read the table into memory",
                 parameter="bins",
             )
 
 
 def _encode(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attribute, pa.Array]:
     declared = schema.declarations.get(name, Declaration())
+    if isinstance(declared.bins, tuple):
+        if not pa.types.is_string(column.type):  # texts are classes already
+            column, _ = binned(name, column, declared.bins)
+        return encode(name, column, kind=Kind.CATEGORICAL, order=classes_of(declared.bins))
     return encode(
         name,
         column,

@@ -13,6 +13,9 @@
     [attributes.age]
     kind = "categorical"                        # or "numerical"; normally seen from the values
 
+    [attributes.income]
+    bins = [0, 20000, 50000]                    # borders; or 5, or { quantiles = [0.1, 0.9] }
+
     [taxonomies.job]                            # one root; an empty list is a value by itself
     "*" = { technical = ["engineer", "lawyer"], artist = ["dancer", "writer"] }
 

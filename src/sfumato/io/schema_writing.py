@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.attribute import Kind
+from sfumato.core.binning import Bins, Quantiles
 from sfumato.core.schema import Declaration, Schema, require_schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.errors import OutputExists, ReleaseError
@@ -88,8 +89,14 @@ def _attribute(name: str, declared: Declaration) -> str:
     if declared.order is not None:
         lines.append(f"order = {toml_array(declared.order, indent=8)}")
     if declared.bins is not None:
-        lines.append(f"bins = {declared.bins}")
+        lines.append(f"bins = {_bins(declared.bins)}")
     return "\n".join([f"[attributes.{toml_key(name)}]", *lines, ""]) if lines else ""
+
+
+def _bins(bins: Bins) -> str:
+    if isinstance(bins, Quantiles):
+        return f"{{ quantiles = {toml_array(bins.shares)} }}"
+    return toml_array(bins, indent=8) if isinstance(bins, tuple) else str(bins)
 
 
 def _taxonomy(name: str, taxonomy: Taxonomy) -> str:
