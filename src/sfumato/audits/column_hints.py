@@ -47,8 +47,10 @@ def _texts(values: pa.Array, counts: Counts) -> str:
     odd = ~numbers & ~absent
     if numbers.sum() >= _LEAST_NUMBERS and 0 < odd.sum() <= _MOST_ODD:
         shown = sorted(zip(values.filter(pa.array(odd)).to_pylist(), counts[odd], strict=True))
-        listed = ", ".join(f"{_cut(text)!r} ({rows:,} rows)" for text, rows in shown)
-        return f"numbers but for {listed}: if these stand for a missing value, name them (--missing)"
+        listed = ", ".join(f"{_cut(text)!r} ({_rows(rows)})" for text, rows in shown)
+        return (
+            f"numbers but for {listed}: if these stand for a missing value, name them (--missing)"
+        )
     if len(values) < _LEAST_NUMBERS:
         return ""
     if _match(values, _DAY_FIRST).all():
@@ -63,6 +65,10 @@ def _match(texts: pa.Array, pattern: str) -> Flags:
         zero_copy_only=False
     )
     return found.astype(bool)
+
+
+def _rows(amount: int) -> str:
+    return f"{amount:,} row{'' if amount == 1 else 's'}"
 
 
 def _cut(text: str) -> str:

@@ -181,10 +181,19 @@ def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None
 
 
 def _stated(
-    query: str | None, missing: Sequence[str], names: Sequence[str] | None, header: bool | None
+    query: str | None,
+    missing: Sequence[str],
+    names: Sequence[str] | None,
+    header: bool | None,
+    encoding: str | None,
+    decimal: str,
+    day_first: bool,
 ) -> list[str]:
     """The options by which the table was read."""
     reading = [] if query is None else ["--query", query]
+    reading += [] if encoding is None else ["--encoding", encoding]
+    reading += ["--decimal", decimal] if decimal != "." else []
+    reading += ["--day-first"] if day_first else []
     for marker in missing:
         reading += ["--missing", marker]
     if names is not None:

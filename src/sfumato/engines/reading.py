@@ -25,7 +25,7 @@ from sfumato.engines.memory import memory_or_half
 from sfumato.engines.rows import Rows, needs_streaming, open_rows, together
 from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory, ParameterError
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect, Written
 from sfumato.io.schema_files import as_schema
 from sfumato.io.sources import is_files
 from sfumato.io.tables import Source, markers, read_whole
@@ -40,6 +40,9 @@ def read(
     missing: str | Collection[str] = (),
     names: Sequence[str] | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    day_first: bool = False,
     id: str | None = None,
     engine: Engine = "auto",
     memory_limit: int | None = None,
@@ -52,6 +55,10 @@ def read(
     A CSV file starts with the names of its columns. A first line that looks like a row is refused:
     ``header=True`` says that it is the header all the same, ``names`` are the columns of a file
     that has none; both together replace the names.
+
+    ``encoding`` is that of the texts of a CSV file, UTF-8 unless it is said. With ``decimal=","``
+    1,5 is a number (and 1.5 is none), with ``day_first`` 31.12.2020, 31/12/2020 and 31-12-2020 are
+    dates.
 
     Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
     are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
@@ -75,6 +82,10 @@ def read(
             parameter="source",
         )
     schema = as_schema(schema)
+    written: Written = {
+        "names": names, "header": header, "encoding": encoding, "decimal": decimal,
+        "day_first": day_first,
+    }  # fmt: skip
     require_engine(engine, memory_limit)
     parts = _in_parts(source, schema, query, id)
     if engine == "stream" and not parts:
@@ -83,12 +94,10 @@ def read(
             parameter="engine",
         )
     if engine == "stream" or (engine == "auto" and parts and needs_streaming(source, schema)):
-        rows = open_rows(source, schema, markers(missing), FirstLine.said(names, header))
+        rows = open_rows(source, schema, markers(missing), Dialect.said(**written))
         return read_coded(rows, memory_or_half(memory_limit))
-    whole = together(source, markers(missing), FirstLine.said(names, header))
-    return read_whole(
-        whole, schema, query=query, missing=missing, names=names, header=header, id=id
-    )
+    whole = together(source, markers(missing), Dialect.said(**written))
+    return read_whole(whole, schema, query=query, missing=missing, id=id, **written)
 
 
 def read_coded(rows: Rows, memory: int) -> Microdata:

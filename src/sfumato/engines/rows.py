@@ -25,7 +25,7 @@ from sfumato.engines.splits import Files, Split, scan
 from sfumato.engines.typed_rows import TypedFiles, is_typed, stated_types
 from sfumato.errors import DataError, ParameterError
 from sfumato.io.compression import FACTOR, codec_of
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect
 from sfumato.io.files import CSV, PARQUET, chunks_of, open_file
 from sfumato.io.opened import Opened, reading
 from sfumato.io.plain import normalized, plain_table
@@ -123,17 +123,17 @@ def open_rows(
     source: Named,
     schema: Schema,
     missing: Collection[str] = (),
-    first: FirstLine | None = None,
+    dialect: Dialect | None = None,
 ) -> Rows:
     """A Parquet, Arrow or CSV file, or all that a pattern such as ``part-*.parquet`` names."""
-    first = first or FirstLine()
+    dialect = dialect or Dialect()
     _require_no_bins(schema)
     files = files_of(source)
     for file in files:
-        require_columns(open_file(file, first=first).names, schema)
+        require_columns(open_file(file, dialect=dialect).names, schema)
     stamps = [_stamp(file) for file in files]
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    _, kinds, opened = _opened(source, columns, missing, first)
+    _, kinds, opened = _opened(source, columns, missing, dialect)
     coded = {*schema.quasi, *schema.sensitive}
     types = {
         # encoding settles the type, and refuses what cannot be published
@@ -176,40 +176,40 @@ def open_named(
     source: Named,
     called: Mapping[str, str],
     missing: Collection[str] = (),
-    first: FirstLine | None = None,
+    dialect: Dialect | None = None,
 ) -> NamedRows:
     """Some columns of a Parquet, Arrow or CSV file, each ``called`` as the mapping says there."""
     theirs = list(dict.fromkeys(called.values()))
-    label, kinds, files = _opened(source, theirs, missing, first or FirstLine())
+    label, kinds, files = _opened(source, theirs, missing, dialect or Dialect())
     types = {ours: kinds[name] for ours, name in called.items()}
     return NamedRows(label, called, types, files, missing)
 
 
 def open_columns(
-    source: Named, missing: Collection[str] = (), first: FirstLine | None = None
+    source: Named, missing: Collection[str] = (), dialect: Dialect | None = None
 ) -> Columns:
     """All columns of the same kinds of files, whatever their role will be."""
-    first = first or FirstLine()
-    return Columns(*_opened(source, column_names(source, first), missing, first))
+    dialect = dialect or Dialect()
+    return Columns(*_opened(source, column_names(source, dialect), missing, dialect))
 
 
 def together(
-    source: object, missing: Collection[str] = (), first: FirstLine | None = None
+    source: object, missing: Collection[str] = (), dialect: Dialect | None = None
 ) -> object:
     """The files that a pattern names, as one table to be read whole; any other source as it is."""
     if not is_files(source):
         return source
-    files, first = files_of(source), first or FirstLine()
+    files, dialect = files_of(source), dialect or Dialect()
     if len(files) == 1:
         return files[0]
-    names = [open_file(file, missing, first).names for file in files]
+    names = [open_file(file, missing, dialect).names for file in files]
 
     def load(columns: Sequence[str]) -> pa.Table:
         if not any(map(is_streamed, files)):
             loaded = [plain_table(open_file(file).load(columns)) for file in files]
             with reading(label_of(source)):
                 return pa.concat_tables(loaded, promote_options="permissive")
-        _, kinds, opened = _opened(source, columns, missing, first)
+        _, kinds, opened = _opened(source, columns, missing, dialect)
         # typed files are not mapped here: whoever writes to them then changes what was looked at
         typed = (plain_table(open_file(file).load(columns)) for file in files)
         parts = typed if all(map(is_typed, files)) else scan(opened, columns)
@@ -224,19 +224,19 @@ def is_streamed(file: Path) -> bool:
     return is_typed(file) or file.name.lower().endswith(CSV)
 
 
-def column_names(source: Named, first: FirstLine) -> tuple[str, ...]:
+def column_names(source: Named, dialect: Dialect) -> tuple[str, ...]:
     """The names of a file's columns, or of those of the first of several."""
-    return tuple(open_file(files_of(source)[0], first=first).names)
+    return tuple(open_file(files_of(source)[0], dialect=dialect).names)
 
 
 def _opened(
-    source: Named, columns: Sequence[str], missing: Collection[str], first: FirstLine
+    source: Named, columns: Sequence[str], missing: Collection[str], dialect: Dialect
 ) -> tuple[str, dict[str, pa.DataType], Files]:
     files = files_of(source)
     if all(map(is_typed, files)):
         return label_of(source), stated_types(files, columns), TypedFiles(files)
     if all(file.name.lower().endswith(CSV) for file in files):
-        opened = open_csv(files, columns, missing, first)
+        opened = open_csv(files, columns, missing, dialect)
         return label_of(source), dict(opened.kinds), opened
     label = label_of(source)
     if any(map(is_streamed, files)):

@@ -12,10 +12,10 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from sfumato.core.address_space import address_limit
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError
 from sfumato.io.compression import PACKED, codec_of
 from sfumato.io.csv_files import open_csv
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect
 from sfumato.io.hints import did_you_mean
 from sfumato.io.opened import Opened, reading
 from sfumato.io.other_files import (
@@ -59,18 +59,15 @@ _MAGIC = (
 )
 
 
-def open_file(path: Path, missing: Collection[str] = (), first: FirstLine | None = None) -> Opened:
-    """The table in a CSV, Parquet or Arrow file; ``first`` is said about the line of a CSV file."""
+def open_file(path: Path, missing: Collection[str] = (), dialect: Dialect | None = None) -> Opened:
+    """The table in a CSV, Parquet or Arrow file; ``dialect`` is about a CSV file."""
     name = path.name.lower()
     require_file(path)
     if name.endswith(CSV):
         _require_text(path)
-        return open_csv(path, missing, first or FirstLine())
-    if first is not None and first.names is not None:
-        raise ParameterError(
-            f"names are for CSV files without a header; {path} has names of its own",
-            parameter="names",
-        )
+        return open_csv(path, missing, dialect or Dialect())
+    if dialect is not None:
+        dialect.require_unused(str(path))
     if name.endswith(PARQUET):
         _require_magic(path, "Parquet", b"PAR1")
         return _open_parquet(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -13,8 +13,8 @@ from sfumato.core.foreign import is_memory, our_errors, out_of_memory, said
 from sfumato.core.microdata import Microdata, require_columns, require_identifier
 from sfumato.core.schema import Schema
 from sfumato.errors import DataError, ParameterError, SchemaError
-from sfumato.io.csv_headers import FirstLine
 from sfumato.io.databases import is_url, open_database
+from sfumato.io.dialects import Dialect, Written
 from sfumato.io.files import as_dataset, open_file
 from sfumato.io.hints import did_you_mean
 from sfumato.io.opened import Opened, reading
@@ -34,14 +34,13 @@ def read_whole(
     *,
     query: str | None = None,
     missing: str | Collection[str] = (),
-    names: Sequence[str] | None = None,
-    header: bool | None = None,
     id: str | None = None,
+    **written: Unpack[Written],
 ) -> Microdata:
     """Read and encode the columns that the schema names, all rows at once; see ``sf.read``."""
     require_identifier(id, schema)
-    first = FirstLine.said(names, header)
-    with _opened(source, query, markers(missing), first) as opened:
+    dialect = Dialect.said(**written)
+    with _opened(source, query, markers(missing), dialect) as opened:
         require_columns(opened.names, schema)
         kept = [*schema.quasi, *schema.sensitive, *schema.insensitive]
         compared = [*schema.quasi, *schema.sensitive]
@@ -63,18 +62,17 @@ def read_table(
     columns: Sequence[str] | None = None,
     query: str | None = None,
     missing: str | Collection[str] = (),
-    names: Sequence[str] | None = None,
-    header: bool | None = None,
     trim: bool = False,
     empty: bool = False,
+    **written: Unpack[Written],
 ) -> pa.Table:
     """Read the named columns, or all, as an Arrow table without metadata; see ``sf.read``.
 
     With ``trim`` blanks around texts are dropped, as ``sf.read`` does where values are compared. A
     table without rows is an error unless it may be ``empty``.
     """
-    first = FirstLine.said(names, header)
-    with _opened(source, query, markers(missing), first) as opened:
+    dialect = Dialect.said(**written)
+    with _opened(source, query, markers(missing), dialect) as opened:
         wanted = opened.names if columns is None else columns
         for name in wanted:
             _require_name(name, opened)
@@ -82,18 +80,18 @@ def read_table(
 
 
 def _opened(
-    source: Source, query: str | None, missing: Collection[str], first: FirstLine
+    source: Source, query: str | None, missing: Collection[str], dialect: Dialect
 ) -> AbstractContextManager[Opened]:
     if is_remote(source):
-        return _fetched(source, query, missing, first)
+        return _fetched(source, query, missing, dialect)
     if isinstance(source, Path) or (isinstance(source, str) and not is_url(source)):
-        return _file(Path(source), query, missing, first)
+        return _file(Path(source), query, missing, dialect)
     if isinstance(source, Opened):
         return nullcontext(source) if query is None else _queried(source, query)
-    if first.names is not None:
-        raise ParameterError("names are for CSV files without a header", parameter="names")
     if isinstance(source, str):
+        dialect.require_unused("a database")
         return open_database(source, query)
+    dialect.require_unused("this table")
     if type(source).__name__ == "DuckDBPyConnection":
         return nullcontext(_open_connection(source, query))
     lazy = callable(getattr(source, "collect_schema", None)) and hasattr(source, "collect")
@@ -103,18 +101,18 @@ def _opened(
 
 @contextmanager
 def _fetched(
-    url: str, query: str | None, missing: Collection[str], first: FirstLine
+    url: str, query: str | None, missing: Collection[str], dialect: Dialect
 ) -> Iterator[Opened]:
-    with fetched(url) as path, _file(path, query, missing, first) as opened:
+    with fetched(url) as path, _file(path, query, missing, dialect) as opened:
         yield opened
 
 
 def _file(
-    path: Path, query: str | None, missing: Collection[str], first: FirstLine
+    path: Path, query: str | None, missing: Collection[str], dialect: Dialect
 ) -> AbstractContextManager[Opened]:
     if sheet := sheet_of(path, query):
         return nullcontext(open_workbook(path, sheet))
-    opened = open_file(path, missing, first)
+    opened = open_file(path, missing, dialect)
     return nullcontext(opened) if query is None else _queried_file(path, opened, query)
 
 

@@ -29,7 +29,7 @@ from sfumato.forms.columns import Labels
 from sfumato.forms.files import FileFormat, require_format
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS, Release
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect, Written
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import as_schema
 from sfumato.io.tables import Source, markers, read_whole
@@ -59,6 +59,9 @@ def publish_file(
     missing: str | Collection[str] = (),
     names: Sequence[str] | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    day_first: bool = False,
     force: bool = False,
     seed: Seed | None = None,
     experiment: bool = False,
@@ -82,6 +85,10 @@ def publish_file(
     Manifest(anatomized, 1,000 rows in 36 groups, l-diversity, made by anatomize)
     """
     schema = as_schema(schema)
+    written: Written = {
+        "names": names, "header": header, "encoding": encoding, "decimal": decimal,
+        "day_first": day_first,
+    }  # fmt: skip
     require_algorithm(algorithm)
     require_written(stated_seed(seed), experiment=experiment)
     require_engine(engine, memory_limit, CLUSTERS)
@@ -89,7 +96,7 @@ def publish_file(
     address = address_of(engine, scheduler, master)
     require_room(output, force)
     require_format(format)
-    tell, first = progress or silent, FirstLine.said(names, header)
+    tell, dialect = progress or silent, Dialect.said(**written)
     shape: Any = form or algorithm.form
     if shape in FORMS and not FORMS[shape].boxes:
         labels, means = None, False  # of boxes; a seed is bound to what has an effect
@@ -103,7 +110,7 @@ def publish_file(
         shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
         with ExitStack() as ends:
             if not framed:  # what is wrong with a file is said before a cluster is started
-                rows = open_rows(source, schema, markers(missing), first)
+                rows = open_rows(source, schema, markers(missing), dialect)
             workers = ends.enter_context(open_workers(engine, address, memory_limit))
             if framed:
                 assert workers is not None
@@ -112,8 +119,8 @@ def publish_file(
             wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
             return stream_release(rows, wish, output, Randomness(seed), force, tell, workers)
     tell("reading", 0.0)
-    whole = together(source, markers(missing), first)
-    table = read_whole(whole, schema, query=query, missing=missing, names=names, header=header)
+    whole = together(source, markers(missing), dialect)
+    table = read_whole(whole, schema, query=query, missing=missing, **written)
     release: Release = publish(
         table,
         algorithm,

@@ -45,11 +45,13 @@ LABELS = {"sex": {1: "F", 2: "M"}}
 def texts(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     csv.write_csv(table, sink)
-    return sink.getvalue().to_pybytes()
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
 
 
 def ages(table: sf.Microdata) -> list[Any]:
-    return table.attributes["age"].decode(table.codes["age"]).to_pylist()
+    found: list[Any] = table.attributes["age"].decode(table.codes["age"]).to_pylist()
+    return found
 
 
 def write_parts(folder: Path) -> list[Path]:
