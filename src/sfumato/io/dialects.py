@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from sfumato.errors import ParameterError
 
-_DECIMALS = (".", ",")
+POINT, _COMMA = ".", ","
 
 
 class Written(TypedDict, total=False):
@@ -33,7 +33,7 @@ class Dialect:
     names: tuple[str, ...] | None = None
     header: bool | None = None
     encoding: str | None = None
-    decimal: str = "."
+    decimal: str = POINT
     day_first: bool = False
 
     @classmethod
@@ -42,7 +42,7 @@ class Dialect:
         names: Sequence[str] | None = None,
         header: bool | None = None,
         encoding: str | None = None,
-        decimal: str = ".",
+        decimal: str = POINT,
         day_first: bool = False,
     ) -> Dialect:
         """Check what was given to ``read``."""
@@ -57,7 +57,7 @@ class Dialect:
             )
         if names is not None and not all(map(str.strip, names)):
             raise ParameterError("names must not be empty", parameter="names")
-        if decimal not in _DECIMALS:
+        if decimal not in (POINT, _COMMA):
             raise ParameterError(f'decimal is "." or ",", not {decimal!r}', parameter="decimal")
         if encoding is not None:
             _require_encoding(encoding)
@@ -84,7 +84,7 @@ class Dialect:
         said = {
             "names": self.names is not None,
             "encoding": self.encoding is not None,
-            "decimal": self.decimal != ".",
+            "decimal": self.decimal != POINT,
             "day_first": self.day_first,
         }
         for name, given in said.items():
