@@ -6,10 +6,11 @@ release where that is more. ``known rows``: an attacker who knows which publishe
 elsewhere people are known by their quasi-identifiers alone. The control is the whole attack on a
 table whose sensitive column is shuffled.
 
-Databases of both kinds are asked. Groups that are regrouped are asked who shares a value with whom
-(``closure``; cohort 8 was the default). Answers from neighbours are functions of the groups and
-their signatures (layout/neighbourhoods.py), so nobody can know more than these, and attackers are
-given them; ``sizes`` are those of groups over m, 5 being the default.
+Databases of all kinds are asked. Groups that are regrouped in the whole table are asked who shares
+a value with whom (``closure``; cohort 8 was the default); of those in regions all that can be found
+out that way is given to attackers. Answers from neighbours are functions of the groups and their
+signatures (layout/neighbourhoods.py), so nobody can know more than these, and attackers are given
+them; ``sizes`` are those of groups over m, 5 being the default.
 """
 
 from __future__ import annotations
@@ -43,13 +44,17 @@ from sfumato.audits.attacks.results import (
     Accuracy,
     Attack,
     Outcome,
+    Scene,
     Trial,
+    shuffled,
 )
 from sfumato.core.arrays import Flags
 from sfumato.core.histograms import Histograms
 from sfumato.core.randomness import Randomness
 from sfumato.models.requirements import requirements
+from sfumato.statdb.audit import told
 from sfumato.statdb.layout.neighbourhoods import grouped
+from sfumato.statdb.responder import Responder
 from sfumato_experiments.statdb.tables import SALARY, survey
 
 ROWS = 200_000
@@ -96,6 +101,7 @@ def run(folder: Path | None) -> Iterator[Line]:
     for setting in settings(folder):
         yield from on_releases(setting)
         yield from on_neighbours(setting)
+        yield from on_regions(setting)
         for cohort in COHORTS:
             yield from _asked(setting, cohort)
 
@@ -112,13 +118,30 @@ def on_neighbours(setting: Setting) -> Iterator[Line]:
         trial = Trial.of(setting.people, partial(_settled, m=setting.l, size=times * setting.l))
         form = f"database, size {times} m"
         bayes = yield from _learnt(setting, trial, form)
-        if times != SIZES[-1]:
-            continue
-        known = np.random.default_rng(0).permutation(setting.people.n_rows) % KNOWN == 0
-        told = f"{form}: 1 in {KNOWN} known"
-        yield _line(setting, trial, bayes, told, Outside(), known)
-        yield _line(setting, trial, bayes, f"{told}, learner", Outside(bayes), known)
-        yield _line(setting, trial, bayes, f"{told}, deFinetti", DeFinetti(), known)
+        if times == SIZES[-1]:
+            yield from _with_known(setting, trial, bayes, form)
+
+
+def on_regions(setting: Setting) -> Iterator[Line]:
+    """Every attacker on a database that regroups inside regions of one table."""
+
+    def scene(people: sf.Microdata) -> Scene:
+        made = Responder.create(people, m=setting.l, first="regions", seed=0)
+        table = made.table()  # in the order of its places
+        return Scene.of(told(made, table), table)
+
+    trial = Trial(scene(setting.people), scene(shuffled(setting.people, 0)))
+    bayes = yield from _learnt(setting, trial, "regions, cohort 8")
+    yield from _with_known(setting, trial, bayes, "regions, cohort 8")
+
+
+def _with_known(setting: Setting, trial: Trial, bayes: Knowledge, form: str) -> Iterator[Line]:
+    """Attackers who are told the values of some people."""
+    known = np.random.default_rng(0).permutation(setting.people.n_rows) % KNOWN == 0
+    name = f"{form}: 1 in {KNOWN} known"
+    yield _line(setting, trial, bayes, name, Outside(), known)
+    yield _line(setting, trial, bayes, f"{name}, learner", Outside(bayes), known)
+    yield _line(setting, trial, bayes, f"{name}, deFinetti", DeFinetti(), known)
 
 
 def settings(folder: Path | None) -> Iterator[Setting]:
@@ -213,7 +236,9 @@ def _closed(people: sf.Microdata, m: int, cohort: int) -> Candidates:
     sensitive, table = people.sensitive[0], _numbered(people)
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "statdb"
-        db = sf.StatDB.create(path, table, m=m, cohort=cohort, seed=0, experiment=True)
+        db = sf.StatDB.create(
+            path, table, m=m, first="signatures", cohort=cohort, seed=0, experiment=True
+        )
         cohorts = closed(upper_ends(db, table, PERSON, sensitive), people.n_rows, sensitive.size)
     return candidates_of_cohorts(cohorts, people, sensitive)
 

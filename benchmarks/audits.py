@@ -57,7 +57,13 @@ def _closing(cohort: int | None) -> Line:
     people = sf.read(rows, sf.Schema(quasi=[PERSON], sensitive="value"))
     with tempfile.TemporaryDirectory() as place:
         db = sf.StatDB.create(
-            Path(place) / "db", people, m=L, cohort=cohort, seed=0, experiment=True
+            Path(place) / "db",
+            people,
+            m=L,
+            first="signatures",
+            cohort=cohort,
+            seed=0,
+            experiment=True,
         )
         asked = Counter[str]()
         upper = _counted(upper_ends(db, people, PERSON, people.sensitive[0]), asked)

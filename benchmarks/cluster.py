@@ -45,11 +45,12 @@ from sfumato.engines.pieces import Stored
 
 class Counters:
     def __init__(self):
-        self.driver = self.tasks = 0
-        self.kinds, self.files = {}, {}
+        self.driver = self.tasks = self.seconds = 0
+        self.kinds, self.files, self.stages = {}, {}, []
     def counting(self, run):
         def counted(stages, kind, name, told, items):
             self.kinds[kind.__name__] = self.kinds.get(kind.__name__, 0) + 1
+            self.stages.append((name, len(items)))
             for result in run(stages, kind, name, told, items):
                 self.tasks += 1
                 self.driver += len(pickle.dumps(result))
@@ -72,16 +73,16 @@ class Watch(threading.Thread):
         found = {}
         for entry in Path("/proc").glob("[0-9]*/stat"):
             try:
-                fields = entry.read_text().rpartition(")")[2].split()
-            except OSError:
+                name, _, rest = entry.read_text().rpartition(")")
+            except OSError:  # it has ended
                 continue
-            found[int(entry.parent.name)] = fields
+            found[int(entry.parent.name)] = [*rest.split(), name]
         ours = {os.getpid()}
         while more := {pid for pid, at in found.items() if int(at[1]) in ours} - ours:
             ours |= more
         for pid in ours:
             self.taken[pid] = (int(found[pid][11]) + int(found[pid][12])) / TICK
-            if pid != os.getpid() and "python" in (Path(f"/proc/{pid}/comm").read_text() or ""):
+            if pid != os.getpid() and "python" in found[pid][-1]:
                 self.peak = max(self.peak, int(found[pid][21]) * PAGE)
         return sum(self.taken.values())
 
@@ -90,13 +91,14 @@ def main():
     schema, watch, begun = sf.Schema(quasi=quasi, sensitive=sensitive), Watch(), []
     def tell(stage, share):
         if not begun:
-            begun.extend((watch.look(), time.perf_counter()))
+            begun.extend((watch.look(), time.perf_counter(), time.process_time()))
     counters = Counters()
     cluster.Stages.run = counters.counting(cluster.Stages.run)
     watch.start()
     made = sf.publish_file(source, schema, sf.Mondrian(), sf.KAnonymity(k), output, engine=engine,
                            memory_limit=memory, progress=tell, force=True, seed=bytes(range(32)))
     wall = time.perf_counter() - begun[1]
+    counters.seconds = time.process_time() - begun[2]
     watch.done.set()
     print(json.dumps([watch.look() - begun[0], wall, watch.peak, made.groups,
                       made.metrics["discernibility"], begun[0], vars(counters)]))
@@ -159,7 +161,9 @@ def _moved(name: str, counters: dict[str, Any]) -> Iterator[Line]:
         counters["driver"] / DRIVER,
         1.0,
         detail=f"{counters['driver']:,} bytes of {counters['tasks']} tasks in "
-        f"{sum(kinds.values())} stages, {kinds.get('Fold', 0)} of them folds; written: {stages}",
+        f"{sum(kinds.values())} stages: "
+        f"{', '.join(f'{n} {stage}' for stage, n in counters['stages'])}; "
+        f"{counters['seconds']:.1f} s of processor time at the driver; written: {stages}",
     )
     yield Line(
         f"{name}: rows that change places / the coded table",

@@ -31,7 +31,7 @@ from sfumato.statdb.baselines import (
     static_anatomy,
     static_generalization,
 )
-from sfumato.statdb.layout.making import Cohort
+from sfumato.statdb.layout.making import First
 from sfumato.statdb.responder import Responder
 
 QUASI = (
@@ -51,7 +51,7 @@ TURN = 100
 COHORTS = (1, 8, 64, None)
 DISTINCT = (20_000, 40_000, 80_000, 500_000, 1_000_000)
 CHANGED, FEW_ROWS = 5_000_000, 10
-_DEFAULT_AND_8: tuple[Cohort, ...] = ("default", 8)
+_NEAR_AND_FAR: tuple[First, ...] = ("neighbours", "regions", "signatures")
 AGGREGATES: tuple[str, ...] = ("sum", "avg", "min", "max")
 
 
@@ -63,22 +63,24 @@ def run(folder: Path | None) -> Iterator[Line]:
     said = f"{table.n_rows:,} rows of {source}, {len(queries):,} queries"
     near = Responder.create(table, m=M, seed=0)
     near_boxes = Responder.create(table, m=M, framework="generalization", seed=0)
-    responders = {cohort: Responder.create(table, m=M, cohort=cohort, seed=0) for cohort in COHORTS}
-    boxes = {
-        cohort: Responder.create(table, m=M, cohort=cohort, framework="generalization", seed=0)
-        for cohort in (8, None)
-    }
-    yield from _times(table, rows, queries, [near, near_boxes], responders, boxes, said)
+    regrouped = partial(Responder.create, table, m=M, first="signatures", seed=0)
+    responders = {cohort: regrouped(cohort=cohort) for cohort in COHORTS}
+    boxes = {cohort: regrouped(cohort=cohort, framework="generalization") for cohort in (8, None)}
+    regions = Responder.create(table, m=M, cohort=8, seed=0)
+    boxed_regions = Responder.create(table, m=M, cohort=8, framework="generalization", seed=0)
+    yield from _times(table, rows, queries, [near, near_boxes, regions], responders, boxes, said)
     yield from _creation(table, near, said)
     yield from _store(table, said)
     yield from different_values()
     yield from few_rows_of_many()
     yield from _panel(folder)
     yield from _near(table, queries, near, responders[8], said)
-    yield from _near(table, queries, near_boxes, boxes[8], said)
+    yield from _near(table, queries, near_boxes, boxes[8], said, "boxes of neighbours")
     yield from _near_smaller(folder)
+    yield from _near(table, queries, regions, responders[8], said, "regions, cohort = 8,")
+    yield from _near(table, queries, boxed_regions, boxes[8], said, "boxes of regions, cohort = 8,")
     yield from _lengths(table, queries, responders, boxes, said)
-    del near, near_boxes, responders, boxes
+    del near, near_boxes, regions, boxed_regions, responders, boxes
     yield from _growth(folder)
 
 
@@ -150,6 +152,7 @@ def _times(
             ("A-Count, parsed query", 1 / 20, lambda i: whole.count(queries[i])),
             ("A-Count, SQL text", 1 / 4, lambda i: whole.count(texts[i])),
             ("A-Count, cohort = 8", 1 / 5, lambda i: responders[8].count(queries[i])),
+            ("A-Count, regions, cohort = 8", 1 / 5, lambda i: near[2].count(queries[i])),
             ("G-Count, parsed query", 1 / 4, lambda i: boxes[None].count(queries[i])),
         ]
         mine, theirs = _medians([work for _, _, work in ways], exact, len(queries))
@@ -212,15 +215,15 @@ def _near(
     near: Responder,
     regrouped: Responder,
     said: str,
+    kind: str = "neighbours",
 ) -> Iterator[Line]:
-    """Intervals and estimates of neighbours over those of groups regrouped in cohorts of 8."""
+    """Intervals and estimates over those of groups regrouped in cohorts of 8 in the whole table."""
     truth = table.counts(queries).lo
     found, other = near.counts(queries), regrouped.counts(queries)
     missed = int(((truth < found.lo) | (truth > found.hi)).sum())
     lengths = [float((one.hi - one.lo).mean()) for one in (found, other)]
     errors = [float(abs(one.estimate - truth).sum() / truth.sum()) for one in (found, other)]
     detail = f"{lengths[0]:,.1f} against {lengths[1]:,.1f}, {missed} missed; {said}"
-    kind = "boxes of neighbours" if near.framework == "generalization" else "neighbours"
     name = f"interval length, {kind} over cohort = 8"
     yield Line(name, lengths[0] / lengths[1], 0.45, "x", detail)
     detail = f"{errors[0]:.3f} against {errors[1]:.3f} of the truth"
@@ -231,10 +234,12 @@ def _near_smaller(folder: Path | None) -> Iterator[Line]:
     """The same where fewer people are as near."""
     table, source = _salaried(folder, SMALLER)
     queries = sf.dynamic_workload(table, queries=QUERIES, seed=0)
-    near, regrouped = (
-        Responder.create(table, m=M, cohort=cohort, seed=0) for cohort in _DEFAULT_AND_8
+    near, regions, regrouped = (
+        Responder.create(table, m=M, first=first, seed=0) for first in _NEAR_AND_FAR
     )
-    yield from _near(table, queries, near, regrouped, f"{SMALLER:,} rows of {source}")
+    said = f"{SMALLER:,} rows of {source}"
+    yield from _near(table, queries, near, regrouped, said)
+    yield from _near(table, queries, regions, regrouped, said, "regions, cohort = 8,")
 
 
 def _store(table: sf.Microdata, said: str) -> Iterator[Line]:

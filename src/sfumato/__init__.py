@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sfumato.algorithms.intervals import SingleDimensional
     from sfumato.algorithms.join.methods import Direct, Refinement
     from sfumato.algorithms.masking.microaggregate import Microaggregate
+    from sfumato.algorithms.masking.noise import Noise
+    from sfumato.algorithms.masking.swap import Swap
     from sfumato.algorithms.mondrian import Mondrian
     from sfumato.algorithms.mondrian.branches import BranchMondrian
     from sfumato.algorithms.qids import SeveralQIDs
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from sfumato.asking.compare import compare
     from sfumato.asking.folded import open_release
     from sfumato.asking.matching import matching
+    from sfumato.asking.training import Classifier, train
     from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
         belief,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.masking import MaskingRisk, masking_risk
     from sfumato.audits.risk import Risk, assess
+    from sfumato.audits.usefulness import Usefulness, usefulness
     from sfumato.audits.verify import verify
     from sfumato.client import connect
     from sfumato.core.answer import Answer, Likely, Result
@@ -65,6 +69,7 @@ if TYPE_CHECKING:
         suggest_taxonomy,
     )
     from sfumato.engines.reading import read
+    from sfumato.exploring import Exploration, explore
     from sfumato.forms.anatomized.release import AnatomizedTables
     from sfumato.forms.generalized.release import GeneralizedTable
     from sfumato.forms.joined.release import JoinRelease
@@ -112,12 +117,15 @@ _HOMES = {
     "algorithms.recoding.subtree": ("Sibling", "Subtree"),
     "algorithms.recoding.local": ("LocalRecoding",),
     "algorithms.masking.microaggregate": ("Microaggregate",),
+    "algorithms.masking.noise": ("Noise",),
+    "algorithms.masking.swap": ("Swap",),
     "algorithms.mondrian": ("Mondrian",),
     "algorithms.topdown": ("TopDown",),
     "answers.accuracy": ("accuracy",),
     "asking.compare": ("compare",),
     "asking.folded": ("open_release",),
     "asking.matching": ("matching",),
+    "asking.training": ("Classifier", "train"),
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
@@ -125,6 +133,8 @@ _HOMES = {
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.masking": ("MaskingRisk", "masking_risk"),
     "audits.risk": ("Risk", "assess"),
+    "audits.usefulness": ("Usefulness", "usefulness"),
+    "exploring": ("Exploration", "explore"),
     "audits.verify": ("verify",),
     "client": ("connect",),
     "core.answer": ("Answer", "Likely", "Result"),
@@ -192,11 +202,13 @@ __all__ = [
     "Audit",
     "Boxes",
     "BranchMondrian",
+    "Classifier",
     "Compare",
     "Direct",
     "DistinctLDiversity",
     "EntropyLDiversity",
     "Evaluation",
+    "Exploration",
     "Frontier",
     "FullDomain",
     "GeneralizedTable",
@@ -215,6 +227,7 @@ __all__ = [
     "Microdata",
     "Missing",
     "Mondrian",
+    "Noise",
     "Partition",
     "PermutedTable",
     "PerturbedTable",
@@ -230,9 +243,11 @@ __all__ = [
     "SingleDimensional",
     "StatDB",
     "Subtree",
+    "Swap",
     "TCloseness",
     "Taxonomy",
     "TopDown",
+    "Usefulness",
     "accuracy",
     "anatomy_workload",
     "assess",
@@ -250,6 +265,7 @@ __all__ = [
     "edge_attack",
     "errors",
     "evaluate",
+    "explore",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
@@ -282,7 +298,9 @@ __all__ = [
     "require_feasible",
     "row_breach",
     "suggest_taxonomy",
+    "train",
     "uncertain_belief",
+    "usefulness",
     "verify",
     "write_schema",
     "write_workload",

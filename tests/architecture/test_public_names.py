@@ -15,7 +15,9 @@ PUBLIC = [
     "Direct", "Refinement", "Joined", "join", "KJoinAnonymity", "JoinRelease", "publish_join",
     "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
     "at_most", "between", "compare", "matching", "one_of", "open_release", "Evaluation", "evaluate",
+    "Classifier", "train",
     "Audit", "audit", "mask", "masking_risk", "MaskedTable", "MaskingRisk", "Microaggregate",
+    "Noise", "Swap",
     "Risk",
     "anatomy_workload", "dynamic_workload", "range_workload", "read_workload", "write_workload",
     "publish_file", "BranchMondrian", "LocalRecoding", "Likely", "PermutedTable", "PerturbedTable",
@@ -30,7 +32,8 @@ PUBLIC = [
     "RecursiveLDiversity", "Schema", "TCloseness", "Taxonomy", "assess", "average_group_size",
     "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
     "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies",
-    "verify", "write_schema",
+    "verify", "write_schema", "Usefulness", "usefulness",
+    "Exploration", "explore",
 ]  # fmt: skip
 
 

@@ -97,6 +97,27 @@ def test_json_and_another_release() -> None:
     assert one["control"]["right"] < 0.3
 
 
+def test_every_attack_is_said_in_words_with_its_people() -> None:
+    told = " ".join(run("near", "--attack", "reader", "--known", "0.1").output.split())
+    assert "reader (1,000 people): takes all ways" in told
+    assert "25 of 100 are promised" in told
+    for column in ("surest 5%", "claimed", "control"):
+        assert column in told
+
+
+def test_a_database_is_audited_with_a_release_beside_it_and_not_the_other_way(
+    tmp_path: Path,
+) -> None:
+    people = sf.read("people.csv", sf.read_schema("schema.toml"))
+    sf.StatDB.create(tmp_path / "db", people, m=4, seed=long_seed(2))
+    given = [str(tmp_path / "db"), "--release", "far", "--attack", "composition 2", "--json"]
+    found = CliRunner().invoke(audit, given, standalone_mode=False)
+    (one,) = json.loads(found.output)["findings"]
+    assert one["who"] == "has far, too"
+    assert one["control"]["right"] < 0.3
+    assert "is a database; audit it" in refusal("far", "--release", str(tmp_path / "db"))
+
+
 def test_refusals() -> None:
     assert "did you mean 'learner'" in refusal("near", "--attack", "lerner")
     found = CliRunner().invoke(

@@ -46,12 +46,40 @@ def test_microaggregate_verify_query_evaluate(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "stated"),
+    [
+        (["noise", "--columns", "age", "--amount", "0.3"], "additive noise (on = age"),
+        (["swap", "--inside", "sex", "--columns", "age,job"], "swapping (on = job, reach = 0.1"),
+    ],
+)
+def test_other_masks_verify_query_evaluate_audit(place: Path, more: list[str], stated: str) -> None:
+    done = publish(place, more[0], "--method", *more)
+    assert done.returncode == 0, done.stderr
+    assert stated in done.stdout
+    assert "people whose nearest row is their own" in done.stdout
+    assert "stand alone on" not in done.stdout
+    assert sfumato(place, "verify", more[0]).returncode == 0
+    asked = sfumato(place, "query", more[0], "SELECT COUNT(*) FROM t WHERE age < 40 AND sex = 'F'")
+    assert "With 80% confidence" in asked.stdout
+    assert evaluated(place, more[0])["moments"]
+    truth = ("--truth", "patients.csv", "-s", "patients.toml")
+    assert "nearest row" in sfumato(place, "audit", more[0], *truth).stdout
+
+
+@pytest.mark.parametrize(
     ("more", "said"),
     [
         (["--method", "microaggregate"], "how many rows a group has"),
         (["--method", "microaggregate", "--k", "1"], "whole number from 2 on"),
         (["--method", "microaggregate", "--k", "5000"], "largest feasible k is 1000"),
         (["--method", "microaggregate", "--k", "5", "--l", "2"], "--l: the method microaggregate"),
+        (["--method", "noise", "--columns", "sex"], "swap such values instead"),
+        (["--method", "noise", "--amount", "0"], "must lie above 0"),
+        (["--method", "noise", "--reach", "0.2"], "--reach: the method noise"),
+        (["--method", "swap", "--columns", "height"], "no column 'height' to swap"),
+        (["--method", "swap", "--k", "5"], "--k: the method swap"),
+        (["--method", "swap", "--reach", "0.0001"], "less than one"),
+        (["--k", "5", "--correlated"], "--correlated: the method mondrian"),
         (["--method", "microaggregate", "--k", "5", "--engine", "stream"], "--engine: the method"),
     ],
 )

@@ -183,3 +183,25 @@ def test_boxes_warn_of_undeclared_domains(shell: Shell) -> None:
 def test_who_has_no_schema_is_told_how_to_get_one(shell: Shell) -> None:
     done = shell.run("create", "patients.csv", "-o", "new.statdb")
     assert (done.code, "sfumato inspect TABLE -o FILE" in done.err) == (2, True)
+
+
+def test_how_far_estimates_are_off_is_told_to_the_owner(shell: Shell) -> None:
+    shell.create()
+    asked = ("query", shell.folder, "SELECT COUNT(*) FROM t WHERE age < 40 AND disease = 'flu'")
+    told = shell.run(*asked).out
+    assert "For you only" in told
+    assert "9 in 10 by" in told
+    # the whole table is counted exactly, and other functions have no error that was measured
+    assert "For you only" not in shell.run("query", shell.folder, "SELECT COUNT(*) FROM t").out
+    # programs get what everybody may know
+    for form in ("json", "csv"):
+        assert "off" not in shell.run(*asked, "--format", form).out
+
+
+def test_how_a_database_of_regions_was_made(shell: Shell) -> None:
+    rows = "".join(f"{20 + i % 60},2020-01-{1 + i % 9:02},d{i % 7}\n" for i in range(600))
+    source, roles = shell.file("many.csv", HEADER + rows), shell.file("many.toml", SCHEMA)
+    shell.run("create", source, "-s", roles, "--m", "3", "--cohort", "4", "-o", shell.folder)
+    told = shell.run("info", shell.folder).out
+    assert "regrouped in regions of neighbours" in told
+    assert "192" in told

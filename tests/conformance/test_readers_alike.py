@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from sfumato.forms import files as release_files
 from sfumato.forms import load
 from sfumato.forms.generalized import counted
 from tests.conformance.test_engines import CASES, UNWRITABLE, WRITERS
+from tests.support.risks import without_sets
 from tests.support.sealing import reseal
 from tests.support.seeds import long_seed
 
@@ -199,7 +201,8 @@ def test_a_release_is_as_good(release: Any, workload: Any, in_parts: int, tmp_pa
     there = sf.evaluate(folder, PEOPLE, asked, queries=40, seed=3)
     with open_parts(source, SCHEMA, ENOUGH) as truth:
         assert truth.engine is not None
-        assert sf.evaluate(folder, truth, asked, queries=40, seed=3).to_dict() == there.to_dict()
+        here = sf.evaluate(folder, truth, asked, queries=40, seed=3)
+        assert without_sets(here.to_dict()) == without_sets(there.to_dict())
 
 
 def _answered(release: Any, workload: Any) -> Any:
@@ -250,7 +253,9 @@ def test_a_release_too_large_to_be_asked_is_refused(tmp_path: Path) -> None:
 
 def looked_at(source: Path, schema: sf.Schema | None = None, memory: int = ENOUGH) -> Any:
     try:
-        return inspect_table(source, schema, missing=("x", "0"), memory_limit=memory)
+        found = inspect_table(source, schema, missing=("x", "0"), memory_limit=memory)
+        risk = None if found.risk is None else without_sets(found.risk.to_dict())
+        return {"rest": replace(found, risk=None), "risk": risk}
     except SfumatoError as error:
         return f"{type(error).__name__}: {error}"
 
@@ -287,7 +292,7 @@ def test_a_table_looks_the_same(
     """With little memory values, and rows that are alike, meet in several buckets."""
     source = WRITERS[kind](known_people(), tmp_path / "people")
     before = [looked_at(source, schema) for schema in (None, SCHEMA)]
-    assert before[0].risk.unique_rows > before[1].risk.unique_rows > 0
+    assert before[0]["risk"]["unique_rows"] > before[1]["risk"]["unique_rows"] > 0
     spilled = nothing_fits(monkeypatch, 250)
     assert [looked_at(source, schema, memory) for schema in (None, SCHEMA)] == before
     assert ("visit" in spilled) == (memory < ENOUGH)

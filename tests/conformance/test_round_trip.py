@@ -58,6 +58,7 @@ FORMS: dict[str, Callable[[sf.Microdata], Release]] = {
     "permuted": lambda t: sf.publish(t, sf.Mondrian(), sf.DistinctLDiversity(2), form="permuted"),
     "perturbed": lambda t: perturb(t, p=0.4),
     "microaggregated": lambda t: sf.mask(t, sf.Microaggregate(k=3)),
+    "swapped": lambda t: sf.mask(t, sf.Swap(reach=0.3)),
 }
 
 

@@ -151,6 +151,8 @@ def test_with_qids_the_model_holds_on_each_of_them(data: st.DataObject) -> None:
     model = data.draw(st.sampled_from(MODELS))
     columns = st.lists(st.sampled_from(table.schema.quasi), min_size=1, unique=True)
     qids = data.draw(st.lists(columns, min_size=1, max_size=2))
+    named = {name for qid in qids for name in qid}
+    qids += [[name] for name in table.schema.quasi if name not in named]
     needs = needs_of(model, table)
     if not feasible(needs, table):
         return

@@ -1,6 +1,7 @@
 """The statistical database against enumeration: every decomposition, every possible table."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import permutations, product
 from typing import Any, get_args
 
@@ -16,6 +17,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.errors import Infeasible
 from sfumato.statdb import Responder
 from sfumato.statdb.count.anatomy import a_count_plain
+from sfumato.statdb.layout.layout import build_in_regions
 from sfumato.statdb.layout.making import First, Framework
 from sfumato.statdb.layout.signatures import plan
 from tests.support.releases import rows_of
@@ -74,10 +76,18 @@ def database(
     framework: Framework = "anatomy",
     first: First = "signatures",
 ) -> Responder | None:
+    if first == "regions":
+        cohort = cohort or 2
+
     def create() -> Responder:
-        return Responder.create(
+        made = Responder.create(
             table, m=m, cohort=cohort, framework=framework, first=first, seed=table.n_rows
         )
+        if first != "regions" or cohort is None:
+            return made
+        # a table too small for regions of the usual size
+        stored = build_in_regions(table, m, cohort, 2 * m, Randomness(table.n_rows))
+        return replace(made, stored=stored, region=2 * m)
 
     most = np.bincount(table.codes["disease"]).max()
     if most * m <= table.n_rows:
@@ -89,7 +99,7 @@ def database(
 
 
 COHORTS = st.sampled_from([None, 1, 2, 3, 8])
-FIRSTS = st.sampled_from(["signatures", "anatomize"])
+FIRSTS = st.sampled_from(["signatures", "anatomize", "regions"])
 
 
 @given(tables(), st.integers(2, 4), COHORTS, FIRSTS)
@@ -279,8 +289,13 @@ def instances(rows: list[Row], groups: Any) -> Iterator[list[Row]]:
         yield table
 
 
-@pytest.mark.parametrize("cohort", [None, 1, 5, 8, 16, 64])
-@pytest.mark.parametrize("first", ["signatures", "anatomize"])
+@pytest.mark.parametrize(
+    ("first", "cohort"),
+    [
+        *product(["signatures", "anatomize"], [None, 1, 5, 8, 16, 64]),
+        *product(["regions"], [1, 5, 8, 64]),
+    ],
+)
 def test_all_layouts_agree_with_plain_counting(cohort: int | None, first: First) -> None:
     """Enough rows for words, lanes and tiny segments; A-Count from the betas themselves."""
     generator = np.random.default_rng(7)

@@ -44,7 +44,8 @@ def without_some(
     gone = microdata(people.take(pa.array(random.permutation(len(people))[:n]))) if n else None
     came = None if new is None else microdata(new)
     chance = Randomness(int(random.integers(2**31)))
-    return updated(responder, people.slice(0, 0), came, gone, chance).responder
+    before = people.slice(0, 0)
+    return updated(responder, before, came, gone, chance, twins="member").responder
 
 
 def columns(table: sf.Microdata) -> pa.Table:

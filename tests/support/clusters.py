@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import pickle
 import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ import pytest
 
 from sfumato.engines.java import LEAST, java_version
 from sfumato.engines.pieces import Done, Job, Stored
+from sfumato.verbs import grouping
 from tests.support.waiting import PATIENCE, eventually
 
 GIGABYTES = 3 * 2**29  # for each worker
@@ -149,7 +151,7 @@ def cluster(engine: str) -> Iterator[Cluster]:
 
 
 @contextmanager
-def spark_cluster() -> Iterator[SparkCluster]:
+def spark_cluster(settings: Mapping[str, str] | None = None) -> Iterator[SparkCluster]:
     """A master and two workers that are processes of their own, at free ports."""
     if find_spec("pyspark") is None:
         pytest.skip("the extra spark is not installed; make spark has an environment with it")
@@ -161,7 +163,7 @@ def spark_cluster() -> Iterator[SparkCluster]:
     conf = untyped.SparkConf().setAppName("tests").setMaster("local-cluster[2,1,1024]")
     conf.setAll({"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1",
                  "spark.executor.memory": "1g", "spark.log.level": "OFF",
-                 "spark.ui.showConsoleProgress": "false"}.items())  # fmt: skip
+                 "spark.ui.showConsoleProgress": "false", **(settings or {})}.items())  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("PYSPARK_PYTHON", sys.executable)
@@ -201,6 +203,25 @@ def _certificates(security: Any) -> dict[str, str]:
         "client.cert": security.tls_client_cert,
         "client.key": security.tls_client_key,
     }
+
+
+def spied_keys(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The keys that decide about the order of releases from now on, in a list that grows."""
+    secrets: list[bytes] = []
+    group = grouping.grouped
+
+    def spying(engine: Any, recipe: Any, *more: Any) -> Any:
+        secrets.extend((recipe.groups.secret, recipe.rows.secret))
+        return group(engine, recipe, *more)
+
+    monkeypatch.setattr("sfumato.verbs.streaming.grouped", spying)
+    return secrets
+
+
+def spelled(secret: bytes) -> tuple[bytes, ...]:
+    """How bytes may look in a log or a message."""
+    shown = repr(secret)[2:-1]
+    return secret, secret.hex().encode(), base64.b64encode(secret), shown.encode()
 
 
 @dataclass(frozen=True)

@@ -75,15 +75,20 @@ MAKERS: dict[str, Callable[[], Release]] = {
     "permuted": lambda: sf.publish(table(), sf.Mondrian(), sf.LDiversity(2), form="permuted"),
     "perturbed": lambda: perturb(table(), m=3),
     "microaggregated": lambda: sf.mask(table(), sf.Microaggregate(k=4)),
+    "noisy": lambda: sf.mask(table(quasi=["age"], sensitive=["dose"], taxonomies={}), sf.Noise()),
+    "swapped": lambda: sf.mask(table(), sf.Swap(0.2)),
     "refinement": lambda: joined(sf.Refinement),
     "direct": lambda: joined(sf.Direct),
 }
-EVERY = tuple(MAKERS)
+# written like the microaggregated one, but for what is stated of columns
+OTHER_MASKS = ("noisy", "swapped")
+EVERY = tuple(name for name in MAKERS if name not in OTHER_MASKS)
 BOXES = ("ranges", "sets", "labels", "cells", "text")
 APART = ("anatomized", "permuted")
 MAIN = {
     **dict.fromkeys(BOXES, "generalized"), "anatomized": "qit", "paper's groups": "qit",
     "frontier": "generalized", "two STs": "qit",
     "permuted": "permuted", "perturbed": "perturbed", "microaggregated": "masked",
+    "noisy": "masked", "swapped": "masked",
     "refinement": "joined", "direct": "joined",
 }  # fmt: skip

@@ -350,5 +350,21 @@ STATED: dict[str, Tampering] = {
     "more changed than there is": (MASKS, restated(lambda s: s["promise"][3].update(changed=1.5)), "changed"),
     "a mask with a note": (MASKS, restated(lambda s: s["promise"][3].update(to="you")), "stated by"),
     "a mask of which nothing is said": (MASKS, restated(lambda s: s["promise"].pop()), "does not say"),
+    "swapping as far as it was not": (
+        ("swapped",), restated(lambda s: s["promise"][0].update(reach=0.5)), "otherwise than the algorithm"
+    ),
+    "swapping inside what is not exact": (
+        ("swapped",),
+        restated(lambda s: [s["algorithm"].update(inside=["age"]), [p.update(inside=["age"]) for p in s["promise"]]]),
+        "not published exactly",
+    ),
+    "columns that the method names, and others": (
+        ("noisy", "swapped"), restated(lambda s: s["algorithm"].update(columns=["Ada"])), "names other columns"
+    ),
+    "reach that is none": (("swapped",), restated(lambda s: s["promise"][0].update(reach=2.0)), "reach"),
+    "noise of another method": (("noisy",), restated(lambda s: s["promise"][0].update(model="swapping")), "does not mask|stated by"),
+    "noise with k": (
+        ("noisy",), restated(lambda s: s["promise"].insert(0, {"model": "k-anonymity", "k": 2})), "no other mask|k-anonymity"
+    ),
     "a column that is said to be exact": (MASKS, restated(lambda s: column(s).update(form="value")), "does not say"),
 }  # fmt: skip

@@ -101,6 +101,7 @@ HELD: dict[str, Callable[[Path], Any]] = {
     "masked": lambda _: sf.mask(TABLE, sf.Microaggregate(k=5), seed=1),
     "masking risk": lambda _: sf.masking_risk(sf.mask(TABLE, sf.Microaggregate(k=5)), TABLE),
     "masks": lambda _: (sf.Microaggregate(k=5),),
+    "several": lambda _: sf.SeveralQIDs(sf.Mondrian(), [["age"], ["job", "town"]]),
     "join": lambda _: sf.join(TABLE, PEOPLE.drop(["disease"])),
     "join release": lambda _: joined(),
     "join risk": lambda _: sf.join_risk(joined(), TABLE),

@@ -1,11 +1,13 @@
 """The comparison behind Figures 7 to 10: result intervals of five methods under the same queries.
 
-QI-revealing   dyn-ana, sta-ana, ran-pert; and dyn-ana with cohorts of 8, ran-pert (normal)
-QI-concealing  dyn-gen, sta-gen
+QI-revealing   dyn-ana, sta-ana, ran-pert; and dyn-ana with cohorts of 8, ran-pert (normal),
+               neighbours
+QI-concealing  dyn-gen, sta-gen; and boxes of neighbours
 
 All keep m = 10. ``dyn-`` regroups whole buckets, as the paper does, and begins with our signatures
-of largest multiplicity. ran-pert's are 80 % confidence intervals, which may miss the truth: those
-of Agrawal, Srikant and Thomas, and beside them the normal approximation.
+of largest multiplicity. Neighbours are what a database is made of by default. ran-pert's
+are 80 % confidence intervals, which may miss the truth: those of Agrawal, Srikant and Thomas, and
+beside them the normal approximation.
 """
 
 from __future__ import annotations
@@ -36,13 +38,16 @@ M = 10
 DYN_ANA, STA_ANA, RAN_PERT = "dyn-ana", "sta-ana", "ran-pert"
 DYN_GEN, STA_GEN = "dyn-gen", "sta-gen"
 COHORTS, NORMAL = "dyn-ana (cohort 8)", "ran-pert (normal)"
-REVEALING = (DYN_ANA, STA_ANA, RAN_PERT, NORMAL, COHORTS)
-BESIDE = (NORMAL, COHORTS)  # which the paper does not have
-CONCEALING = (DYN_GEN, STA_GEN)
+NEAR, BOXES = "neighbours", "neighbours (boxes)"
+REVEALING = (DYN_ANA, STA_ANA, RAN_PERT, NORMAL, COHORTS, NEAR)
+BESIDE = (NORMAL, COHORTS, NEAR, BOXES)  # which the paper does not have
+CONCEALING = (DYN_GEN, STA_GEN, BOXES)
 
 METHODS: Mapping[str, Callable[[sf.Microdata], Method]] = {
     DYN_ANA: lambda table: Responder.create(table, m=M, cohort=None, seed=0),
-    COHORTS: lambda table: Responder.create(table, m=M, cohort=8, seed=0),
+    COHORTS: lambda table: Responder.create(table, m=M, first="signatures", cohort=8, seed=0),
+    NEAR: lambda table: Responder.create(table, m=M, seed=0),
+    BOXES: lambda table: Responder.create(table, m=M, framework="generalization", seed=0),
     STA_ANA: lambda table: static_anatomy(table, M, seed=0),
     RAN_PERT: lambda table: random_perturbation(table, M, seed=0),
     NORMAL: lambda table: random_perturbation(table, M, seed=0),

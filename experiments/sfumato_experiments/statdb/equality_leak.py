@@ -96,7 +96,15 @@ def _attacked(population: Population, cohort: int | None, path: Path, seed: int)
     rows, sensitive = population.rows, population.sensitive
     schema = sf.Schema(quasi=[PERSON, *population.quasi], sensitive=sensitive)
     table = sf.read(rows, schema)
-    db = sf.StatDB.create(path, table, m=population.m, cohort=cohort, seed=seed, experiment=True)
+    db = sf.StatDB.create(
+        path,
+        table,
+        m=population.m,
+        first="signatures",
+        cohort=cohort,
+        seed=seed,
+        experiment=True,
+    )
     values, truth, asked = table.attributes[sensitive], table.codes[sensitive], 0
     ends = upper_ends(db, table, PERSON, values)
 

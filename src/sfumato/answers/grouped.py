@@ -53,17 +53,18 @@ class GroupedTables(Certain):
 
     def counts_by(self, where: Where, name: str) -> KeyCounts:
         """Count in the table that has the attribute, within the scope of the others."""
-        holder = self._holder(name)
+        holder = self.holder(name)
         found = holder.tally_by(where, name, self._scope(where, holder))
         return found.with_left_out(self.left_out)
 
     def choices(self, where: Where, name: str, function: str) -> Choices:
         """Choose among the rows of the table that has the attribute."""
         require_all_there(self.left_out, function)
-        holder = self._holder(name)
+        holder = self.holder(name)
         return holder.choices(where, name, self._scope(where, holder))
 
-    def _holder(self, name: str) -> Rows:
+    def holder(self, name: str) -> Rows:
+        """The table that shows an attribute."""
         return next(table for table in self.tables if name in table.names)
 
     def _scope(self, where: Where, holder: Rows) -> Scope:

@@ -17,6 +17,7 @@ from sfumato.answers.value_bounds import Choices
 from sfumato.core._kernels import rows_by_group
 from sfumato.core.arrays import Codes, Counts, Floats, HalfWords, Ints, Words
 from sfumato.core.attribute import Attribute
+from sfumato.core.histograms import Histograms
 
 
 class KeyCounts(NamedTuple):
@@ -90,6 +91,32 @@ class Rows:
         ends = np.append(0, np.cumsum(self.counts, dtype=np.int64))
         return np.diff(ends[self.starts])
 
+    def codes(self, name: str) -> HalfWords:
+        """The codes of one attribute, unpacked when they are first needed."""
+        if name not in self._keys:
+            pack, stride, domain = place_of(self.packs, name)
+            codes = self.columns[pack]
+            if len(self.packs[pack]) > 1:
+                codes = codes // np.uint32(stride) % np.uint32(max(1, domain.size))
+            self._keys[name] = codes
+        return self._keys[name]
+
+    def attribute(self, name: str) -> Attribute:
+        """The attribute of a name."""
+        return place_of(self.packs, name).domain.attribute
+
+    def groups(self) -> Codes:
+        """The group of every cell."""
+        lengths = np.diff(self.starts).astype(np.int64)
+        return np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+
+    def histograms(self, name: str) -> Histograms:
+        """How often each value of an attribute occurs in each group."""
+        counts = self.counts.astype(np.int64) if self.counts.size else None
+        codes = self.codes(name).astype(np.int32)
+        n_groups = len(self.starts) - 1
+        return Histograms.of_groups(self.attribute(name), codes, self.groups(), n_groups, counts)
+
     def tally(self, where: Where, scope: Scope) -> Counts:
         """How many rows of each group satisfy the conditions; groups out of scope may say 0."""
         wanted = self._wanted(where)
@@ -109,7 +136,7 @@ class Rows:
             self.columns,
             *self._wanted(where),
             self.counts,
-            self._codes(name),
+            self.codes(name),
             max(1, domain.size),
             scope.share,
             scope.lack,
@@ -132,22 +159,12 @@ class Rows:
         domain = place_of(self.packs, name).domain
         marked = mark_cells(self.starts, self.columns, *self._wanted(where), scope.reached)
         cells = np.flatnonzero(marked)
-        codes = self._codes(name)[cells]
+        codes = self.codes(name)[cells]
         known = codes < domain.attribute.missing_code
         cells, numbers = cells[known], domain.numbers[codes[known]]
         groups = np.searchsorted(self.starts, cells, "right") - 1
         counts = self.counts[cells].astype(np.int64) if self.counts.size else np.ones_like(cells)
         return Choices.of_groups(numbers, counts, groups, scope)
-
-    def _codes(self, name: str) -> HalfWords:
-        """The codes of one attribute, unpacked when they are first needed."""
-        if name not in self._keys:
-            pack, stride, domain = place_of(self.packs, name)
-            codes = self.columns[pack]
-            if len(self.packs[pack]) > 1:
-                codes = codes // np.uint32(stride) % np.uint32(max(1, domain.size))
-            self._keys[name] = codes
-        return self._keys[name]
 
     def _index(self) -> Mapping[str, int]:
         """The pack of each attribute: a question must not look at all columns of a wide table."""

@@ -11,6 +11,8 @@ from sfumato.algorithms.base import Partitioner
 from sfumato.algorithms.frontier import Frontier
 from sfumato.algorithms.intervals import SingleDimensional
 from sfumato.algorithms.masking.microaggregate import Microaggregate
+from sfumato.algorithms.masking.noise import Noise
+from sfumato.algorithms.masking.swap import Swap
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.mondrian.branches import BranchMondrian
 from sfumato.algorithms.qids import SeveralQIDs
@@ -24,7 +26,7 @@ ALGORITHMS: Mapping[str, type[Any]] = {
     algorithm.name: algorithm
     for algorithm in (
         Mondrian, TopDown, LocalRecoding, BranchMondrian, FullDomain, Subtree, Sibling,
-        SingleDimensional, Anatomize, Frontier, Microaggregate, SeveralQIDs,
+        SingleDimensional, Anatomize, Frontier, Microaggregate, Noise, Swap, SeveralQIDs,
     )
 }  # fmt: skip
 _MAY_BE_NONE = ("time_limit", "node_limit", "size")

@@ -7,6 +7,7 @@ them. Nothing of the owner's is needed or used, and nothing of the release is be
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,9 @@ from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
 from sfumato.core.foreign import is_memory, our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.core.html import card, grid
+from sfumato.engines.choice import CLUSTERS, address_of, require_engine
+from sfumato.engines.opening import open_workers
+from sfumato.engines.pieces import Job, Said
 from sfumato.errors import ParameterError, PromiseBroken, SchemaError, SfumatoError
 from sfumato.forms.bearing import unbearable
 from sfumato.forms.checksums import other_checksums
@@ -105,18 +109,54 @@ class Verification:
 
 
 @our_errors("verifying")
-def verify(path: str | Path, *, models: Sequence[Model] = ()) -> Verification:
+def verify(
+    path: str | Path,
+    *,
+    models: Sequence[Model] = (),
+    engine: str = "memory",
+    scheduler: str | None = None,
+    master: str | None = None,
+) -> Verification:
     """Compute every promise of a release folder again from its files.
 
     ``models`` are a user's own models that the release was made with, recognized by class name.
+    With "dask" or "spark" one worker of a cluster reads the release (docs/cluster.md).
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> folder = sf.publish(patients, sf.Mondrian(), sf.KAnonymity(10)).write("out")
     >>> sf.verify(folder).ok
     True
     """
+    require_engine(engine, None, CLUSTERS)
+    address = address_of(engine, scheduler, master)
+    if engine in ("auto", "stream"):
+        raise ParameterError(
+            f"a release is verified as a whole, not by the engine {engine!r}; choose memory, or a "
+            "cluster with a worker that has room for it",
+            parameter="engine",
+        )
     folder = usable(path)
-    return settled(folder, lambda: _verify(folder, models))
+    with open_workers(engine, address, None) as workers:
+        if workers is None:
+            return settled(folder, lambda: _verify(folder, models))
+        job = _Verifying(Said(workers.dumps(tuple(models))), folder.resolve())
+        (done,) = workers.run("verify", job, [folder])
+    if done.error is not None:
+        raise done.error
+    found: Verification = done.result
+    return found
+
+
+class _Verifying(Job):
+    """What a release promises, by one worker; it is told of models as it can read them."""
+
+    __slots__ = ()
+
+    def run(self, item: Path) -> tuple[Verification, int]:
+        """With the name that the folder was asked by."""
+        models: Sequence[Model] = pickle.loads(self.told())
+        found = settled(self.folder, lambda: _verify(self.folder, models))
+        return replace(found, path=item), 1
 
 
 def _verify(folder: Path, models: Sequence[Model]) -> Verification:

@@ -16,7 +16,7 @@ from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
 from sfumato.cli.methods import seconds
-from sfumato.cli.reading import table_options
+from sfumato.cli.reading import engine_options, table_options
 from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
 from sfumato.statdb.database import StatDB
@@ -54,10 +54,11 @@ _COLOURS = {
 @click.option(
     "--known",
     type=float,
-    default=KNOWN,
+    multiple=True,
+    default=(KNOWN,),
     show_default=True,
     metavar="SHARE",
-    help="The share of people whose values an attacker knows.",
+    help="The share of people whose values an attacker knows; may be repeated.",
 )
 @click.option("--sensitive", metavar="NAME", help="Which sensitive column, if there are several.")
 @click.option(
@@ -85,6 +86,7 @@ _COLOURS = {
     "-o", "--output", metavar="FILE", help="Page to write, and beside it the same as JSON."
 )
 @table_options
+@engine_options("auto", "memory", "stream")
 @click.option("--force", is_flag=True, help="Replace an earlier report.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 def audit(
@@ -94,7 +96,7 @@ def audit(
     others: str | None,
     releases: tuple[str, ...],
     listed: str | None,
-    known: float,
+    known: tuple[float, ...],
     sensitive: str | None,
     attacks: tuple[str, ...],
     time_limit: float | None,
@@ -122,10 +124,15 @@ def audit(
         require_place(page, force=force)
     is_database = (Path(folder) / HEADER).exists()
     _require_table(truth, schema_path, others, is_database=is_database)
-    if is_database and (releases or sensitive or listed):
-        raise click.UsageError(
-            "--release, --list and --sensitive are for releases; this is a database"
-        )
+    if is_database and reading["engine"] != "auto":
+        raise click.UsageError("--engine is for the true table; a database has its own")
+    if is_database and (sensitive or listed):
+        raise click.UsageError("--list and --sensitive are for releases; this is a database")
+    for one in releases:
+        if (Path(one) / HEADER).exists():
+            raise click.UsageError(
+                f"{one} is a database; audit it, with --release for the release beside it"
+            )
     wish: dict[str, Any] = {
         "known": known, "attacks": attacks or None, "time_limit": time_limit, "seed": seed,
     }  # fmt: skip
@@ -134,7 +141,9 @@ def audit(
         schema = read_schema(schema_path) if schema_path else None
         strangers = read(others, schema, **reading) if others and schema else None
         if is_database:
-            found = StatDB.open(folder).audit(others=strangers, progress=tell, **wish)
+            found = StatDB.open(folder).audit(
+                others=strangers, releases=releases, progress=tell, **wish
+            )
         else:
             assert truth is not None
             assert schema is not None
@@ -180,6 +189,7 @@ def _print(page: Console, found: Audit, written: str | None) -> None:
             one.name,
             percent(one.outcome.attacker.right),
             percent(one.outcome.attacker.surest),
+            percent(one.outcome.attacker.claimed),
             percent(one.outcome.bound) if one.outcome.promised else "–",
             percent(one.outcome.baseline),
             "–" if one.outcome.control is None else percent(one.outcome.control.right),
@@ -191,10 +201,20 @@ def _print(page: Console, found: Audit, written: str | None) -> None:
     title = "What is told of people"
     if found.sensitive is not None:
         title = f"How often {found.sensitive} is guessed right"
-    columns = ("attack", "right", "surest 5%", promised, "without the release", "control", "")
+    columns = (
+        "attack",
+        "right",
+        "surest 5%",
+        "claimed",
+        promised,
+        "without the release",
+        "control",
+        "",
+    )
     page.print(show.table(title, columns, lines))
     for one in found.findings:
-        show.say(page, show.bold(one.name), f": {one.who}.")
+        people = f"{one.outcome.attacker.n:,} people"
+        show.say(page, show.bold(one.name), f" ({people}): {one.who}; {one.sentence}.")
     for name, why in found.not_run.items():
         show.say(page, show.bold(name), f": not run, {why}.")
     summary = found.summary

@@ -223,7 +223,11 @@ def _print_everybody(page: Console, levels: dict[str, Breach], *, with_list: boo
         lines.append((f"how many reach the promised {rows.bound:.1%}", *counts))
     known = "by quasi-identifiers and the list" if with_list else "by quasi-identifiers"
     page.print(show.table(title, ("", "of a row whose group is known", known), lines))
-    show.say(page, f"Of {persons.rows:,} people in the table.")
+    show.say(
+        page,
+        f"Of {persons.rows:,} people in the table, by a reader who takes all ways to hand out a "
+        "group's values for alike. Attackers who learn guess better: sfumato audit",
+    )
     if persons.unmatched:
         show.say(
             page,

@@ -51,6 +51,9 @@ _REPORT = "report.html"
 @click.option(
     "--queries", type=int, help="How many random queries, without a workload; 600 or less."
 )
+@click.option(
+    "--learn", is_flag=True, help="Train models on the release, too; takes sfumato[audit]."
+)
 @click.option("--seed", type=int, help="Repeat the random queries of an earlier report.")
 @table_options
 @engine_options("auto")
@@ -64,6 +67,7 @@ def evaluate(
     workload_path: str | None,
     output: str | None,
     queries: int | None,
+    learn: bool,
     seed: int | None,
     memory: int | None,
     force: bool,
@@ -95,7 +99,7 @@ def evaluate(
         ):
             found = evaluate_release(
                 folder, table, asked,
-                queries=queries, seed=seed, progress=tell, memory_limit=memory,
+                queries=queries, learn=learn, seed=seed, progress=tell, memory_limit=memory,
             )  # fmt: skip
     if page is not None:
         found.write_html(page, force=force)
@@ -128,10 +132,17 @@ def _print(page: Console, found: Evaluation, written: str | None) -> None:
             show.say(page, f"- {sentence}")
     if found.attacked is not None:
         show.say(page, f"attacked: {found.attacked.summary}")
+    if found.usefulness is not None:
+        for sentence in found.usefulness.sentences:
+            show.say(page, f"- {sentence}")
     if found.distributions:
         worst = max(found.distributions, key=lambda one: one.distance)
         moved = f"{percent(worst.distance)} of the rows are elsewhere than estimated"
         show.say(page, f"worst distribution: {worst.attribute}, {moved}")
+    for joint in found.joints:
+        bits = f"{number(joint.divergence)} bits per person off (KL divergence)"
+        alone = f"single columns alone: {number(joint.marginals)}"
+        show.say(page, f"all columns with {joint.sensitive}: {bits}; {alone}")
     if found.errors is not None:
         _print_errors(page, found)
     for moment in found.moments:
@@ -151,4 +162,6 @@ def _print_errors(page: Console, found: Evaluation) -> None:
         f"{percent(error)} in {share:.0%}" for share, error in seen.quantiles().items()
     )
     show.say(page, f"  relative error at most {errors} of them")
+    if (alone := found.errors.without) is not None:
+        show.say(page, f"  of the marginals alone {percent(alone.median)} in 50% of them")
     show.say(page, f"  bounds {number(seen.mean_width)} apart, right in {percent(seen.coverage)}")

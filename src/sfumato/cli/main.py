@@ -29,6 +29,7 @@ from sfumato.io.unfinished import clear
 # A command's module is imported when it is called: --help must not wait for NumPy.
 _COMMANDS = {
     "inspect": "Guess roles, show the risk and what could be promised.",
+    "explore": "Try many releases side by side; say which one to publish.",
     "publish": "Publish a table under a privacy model.",
     "convert": "Write a release in another file format: the same groups, no new chance.",
     "verify": "Check a release's promise from its files alone.",

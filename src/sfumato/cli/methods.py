@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,11 @@ def seconds(given: str | float) -> float | None:
     return None if given == "none" else float(given)
 
 
+def names(given: str) -> tuple[str, ...]:
+    """Columns, with commas between."""
+    return tuple(name.strip() for line in csv.reader([given]) for name in line)
+
+
 # an algorithm is imported when it is made: most commands want one of ten
 METHODS = {
     "mondrian": Method(_mondrian, ("relaxed", "round_robin", "workload", *_REFINING)),
@@ -94,6 +100,14 @@ METHODS = {
 }
 MASKS = {
     "microaggregate": Masking(lambda given: sf.Microaggregate(k=_size(given)), ("k",)),
+    "noise": Masking(
+        lambda given: sf.Noise(given["amount"], given["correlated"], given["columns"]),
+        ("amount", "correlated", "columns"),
+    ),
+    "swap": Masking(
+        lambda given: sf.Swap(given["reach"], given["inside"], given["columns"]),
+        ("reach", "inside", "columns"),
+    ),
 }
 JOINS = ("refinement", "direct")
 _OF_SOME = {option for method in METHODS.values() for option in method.options}
@@ -108,6 +122,11 @@ def algorithm_of(name: str, given: dict[str, Any]) -> Partitioner:
             [option], f"the method {name} does not take it; it is for {', '.join(takers)}"
         )
     return method.make(given)
+
+
+def masks_options() -> list[str]:
+    """What no other method takes; --k is for groups, too."""
+    return sorted({option for mask in MASKS.values() for option in mask.options} - {"k"})
 
 
 def mask_of(name: str, given: dict[str, Any], unused: Iterable[str]) -> Mask:

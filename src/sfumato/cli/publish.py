@@ -22,6 +22,8 @@ from sfumato.cli.methods import (
     algorithm_of,
     join_of,
     mask_of,
+    masks_options,
+    names,
     require_default,
     seconds,
 )
@@ -85,7 +87,8 @@ _FRONTIER = (
     "(docs/neighbours.md); local, branches: labels of taxonomies, group by group; "
     "full-domain, subtree, sibling: labels alike for all rows; single-dimensional: intervals alike "
     "for all; anatomy: exact values apart from sensitive ones; perturb: sensitive ones with noise; "
-    "microaggregate: averages of K rows.",
+    "microaggregate: averages of K rows; noise: numbers with noise added; "
+    "swap: values of neighbours exchanged.",
 )
 @click.option(
     "--form",
@@ -100,6 +103,35 @@ _FRONTIER = (
 @click.option("--t", type=float, help="t-closeness: at most T away from the whole table.")
 @click.option("--m", type=float, help="perturb: a guess of the shown value is right at 1/M.")
 @click.option("--p", type=float, help="perturb: keep a value with probability P.")
+@click.option(
+    "--amount",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="noise: how wide it is, in standard deviations of the values.",
+)
+@click.option("--correlated", is_flag=True, help="noise: leave correlations as they are.")
+@click.option(
+    "--reach",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="swap: with rows up to this share of all ranks away.",
+)
+@click.option(
+    "--inside",
+    type=names,
+    default="",
+    metavar="NAMES",
+    help="swap: only between rows that are equal on these columns.",
+)
+@click.option(
+    "--columns",
+    type=names,
+    default="",
+    metavar="NAMES",
+    help="noise, swap: the columns to mask, with commas between; by default all that it can.",
+)
 @click.option(
     "--qid",
     multiple=True,
@@ -251,10 +283,14 @@ def publish(
     sfumato publish patients.csv -s schema.toml --k 5 --qid age,sex --qid zipcode,job:k=20 -o out/
     sfumato publish patients.csv -s schema.toml --method perturb --m 5 -o out/
     sfumato publish patients.csv -s schema.toml --method microaggregate --k 5 -o out/
+    sfumato publish patients.csv -s schema.toml --method noise --amount 0.3 -o out/
+    sfumato publish patients.csv -s schema.toml --method swap --reach 0.05 -o out/
     sfumato publish patients.csv -s schema.toml --k 10 --external voters.csv --id ssn -o out/
     """
     reading, person = taken(given), given.pop("person")
     writing: dict[str, Any] = {"format": file_format, "force": force, "experiment": experiment}
+    if method not in MASKS:
+        require_default(masks_options(), f"the method {method} does not take it: it is for masks")
     seed = chosen_seed(seed, given.pop("seed_file"), experiment=experiment)
     schema = read_schema(schema_path)
     if given["external"] is None:

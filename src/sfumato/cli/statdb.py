@@ -11,17 +11,21 @@ import click
 from sfumato.audits.defaults import QUICK, QUICK_ROWS
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
-from sfumato.cli.reading import file_options, table_options, taken
+from sfumato.cli.reading import engine_options, file_options, table_options, taken
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
 from sfumato.cli.statdb_admin import log, token
 from sfumato.cli.statdb_serve import serve
+from sfumato.core.answer import Result
 from sfumato.core.microdata import Microdata
+from sfumato.core.query import COUNT, Query
 from sfumato.core.schema import Schema
-from sfumato.engines.choice import Engine
+from sfumato.engines.choice import Cluster, Engine
 from sfumato.engines.reading import read
 from sfumato.io.schema_files import read_schema
+from sfumato.queries.asked import question_of
+from sfumato.statdb.accuracy import bands_of
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.layout.making import Cohort, First
 from sfumato.statdb.store import require_absent
@@ -73,7 +77,7 @@ for command in (serve, token, log):
     type=_Cohort(),
     default="default",
     help="Groups that are regrouped among each other, 8 by default; not for neighbours. Fewer tell "
-    "less, more make shorter intervals; all: no limit, as in the paper.",
+    "less, more make shorter intervals; all: no limit and no regions, as in the paper.",
 )
 @click.option(
     "--framework",
@@ -86,8 +90,9 @@ for command in (serve, token, log):
     "--first",
     type=click.Choice(get_args(First)),
     help="neighbours: groups of neighbours that are never regrouped, the default unless there is a "
-    "cohort. signatures, anatomize: groups that are regrouped for every question; anatomize has "
-    "longer intervals.",
+    "cohort. regions, signatures, anatomize: groups that are regrouped for every question, inside "
+    "regions of neighbours (with a number as cohort the default) or in the whole table; anatomize "
+    "has longer intervals.",
 )
 @click.option(
     "--size",
@@ -95,13 +100,7 @@ for command in (serve, token, log):
     metavar="N",
     help="Neighbours have groups of at least N rows; 5 times M by default.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(get_args(Engine)),
-    default="auto",
-    show_default=True,
-    help="stream: read a file that does not fit into memory part by part.",
-)
+@engine_options("auto", "memory", "stream")
 @click.option(
     "--memory",
     type=Bytes(),
@@ -115,7 +114,9 @@ def create(
     source: str,
     schema_path: str,
     output: str,
-    engine: Engine,
+    engine: Engine | Cluster,
+    scheduler: str | None,
+    master: str | None,
     memory: int | None,
     seed: str | None,
     seed_file: str | None,
@@ -130,7 +131,10 @@ def create(
     require_absent(output)
     seed = chosen_seed(seed, seed_file, experiment=experiment)
     schema = read_schema(schema_path)
-    table = read(source, schema, engine=engine, memory_limit=memory, **taken(options))
+    table = read(
+        source, schema, engine=engine, scheduler=scheduler, master=master, memory_limit=memory,
+        **taken(options),
+    )  # fmt: skip
     made = StatDB.create(output, table, seed=seed, experiment=experiment, **options)
     page = show.console()
     rows = show.bold(f"{made.responder.n_rows:,}")
@@ -158,9 +162,31 @@ def query(folder: str, sql: str, form: str) -> None:
     """Answer a SELECT about the database in FOLDER.
 
     Every aggregate comes as an interval from lo to hi that contains the truth; the value before
-    it is an estimate. Asked again, or in other words, the answer is the same.
+    it is an estimate. Asked again, or in other words, the answer is the same. Below the table
+    stands how far estimates like these were off when the database was made, which is for you only.
     """
-    print_result(StatDB.open(folder).query(sql), form)
+    database = StatDB.open(folder)
+    result = database.query(sql)
+    print_result(result, form)
+    if form == "table":
+        _tell_errors(database, question_of(sql), result)
+
+
+def _tell_errors(database: StatDB, asked: Query, result: Result) -> None:
+    """How far estimates of counts like these were off."""
+    counts = [place for place, one in enumerate(asked.select) if one == COUNT]
+    answers = [line[place] for line in result.answers for place in counts]
+    estimates = [answer.estimate for answer in answers if not answer.exact]
+    bands = bands_of(database.errors, estimates, database.responder.n_rows)
+    if bands:
+        page = show.console()
+        show.say(page, "For you only: such estimates were off, when the database was made,")
+        for band in bands:
+            show.say(
+                page,
+                f"  of at most {band.share:.1%} of the rows: half of them by {band.half:.1%} or "
+                f"less, 9 in 10 by {band.most:.1%} or less",
+            )
 
 
 @statdb.command()
@@ -209,7 +235,11 @@ def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """How a database was made, from what everybody may know."""
     if "size" in known:
         return [("made of", "neighbours, never regrouped"), ("rows in a group", known["size"])]
-    return [("made of", "groups that are regrouped"), ("cohort", known["cohort"] or "all")]
+    cohort = ("cohort", known["cohort"] or "all")
+    if "region" in known:
+        made = ("made of", "groups that are regrouped in regions of neighbours")
+        return [made, ("rows in a region", known["region"]), cohort]
+    return [("made of", "groups that are regrouped"), cohort]
 
 
 @statdb.command()

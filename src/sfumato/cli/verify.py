@@ -8,17 +8,21 @@ from rich.text import Text
 from sfumato.audits.report.text import plural
 from sfumato.audits.verify import verify as verify_release
 from sfumato.cli import show
+from sfumato.cli.reading import engine_options
 
 
 @click.command()
 @click.argument("folder")
+@engine_options("memory")
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
-def verify(folder: str, as_json: bool) -> int:
+def verify(
+    folder: str, engine: str, scheduler: str | None, master: str | None, as_json: bool
+) -> int:
     """Compute every promise of the release in FOLDER again, from its files alone.
 
     Exits with 1 when a promise is broken and names the group that breaks it.
     """
-    found = verify_release(folder)
+    found = verify_release(folder, engine=engine, scheduler=scheduler, master=master)
     if as_json:
         show.print_json(found.to_dict())
     else:

@@ -41,15 +41,19 @@ class Counted:
         """About how many parts there are."""
         return -(-self.n_rows // PART_ROWS)
 
-    def encoded(self, engine: Engine) -> Engine:
-        """Parts of codes, kept; the second and last time that the source is read."""
+    @property
+    def coding(self) -> tuple[list[Attribute], list[Attribute], Sequence[str]]:
+        """What ``coded`` has to know of the columns."""
         schema = self.rows.schema
-        return engine.keep(
-            coded,
+        return (
             [self.attributes[name] for name in schema.quasi],
             [self.attributes[name] for name in schema.sensitive],
             schema.insensitive,
         )
+
+    def encoded(self, engine: Engine) -> Engine:
+        """Parts of codes, kept; the second and last time that the source is read."""
+        return engine.keep(coded, *self.coding)
 
     def domain(self) -> Microdata:
         """A table without rows, which has the domains of this one."""

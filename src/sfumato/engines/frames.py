@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.foreign import said
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Schema
 from sfumato.engines.cluster import Workers, shared_folder
 from sfumato.engines.rows import Rows, open_rows
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, MachineError, ParameterError
 
 
 def engine_of(source: object, engine: str) -> tuple[Any, bool]:
@@ -32,6 +33,15 @@ def frame_rows(frame: Any, schema: Schema, workers: Workers, target: Path) -> It
     require_columns(list(frame.columns), schema)
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
     with shared_folder(target.resolve()) as folder:
-        workers.store(frame[columns], folder / "frame")
+        try:
+            workers.store(frame[columns], folder / "frame")
+        except MachineError:
+            raise
+        except Exception as error:  # of the program that makes the partitions, or of their types
+            raise DataError(
+                f"the partitions of the frame do not make one table ({said(error)}); they need "
+                "the same columns, of the same types",
+                source="frame",
+            ) from error
         rows = open_rows(folder / "frame" / "*.parquet", schema.without_identifiers())
         yield replace(rows, schema=schema, label=f"the {type(frame).__name__}")

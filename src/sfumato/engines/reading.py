@@ -1,12 +1,14 @@
 """read: a table in memory, also from a file that would not fit there as it is.
 
 Such a file is read twice, part by part: once for the values of every column, once for their codes.
-Memory then holds the codes, one to four bytes for each value, and never the texts and numbers.
+Memory then holds the codes, one to four bytes for each value, and never the texts and numbers. The
+parts may be read by the workers of a cluster; what they find is put together here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +20,12 @@ from sfumato.core.expected import given
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
-from sfumato.engines.choice import Engine, require_engine
-from sfumato.engines.coded import codes_of
+from sfumato.engines.choice import CLUSTERS, Cluster, Engine, address_of, require_engine
+from sfumato.engines.cluster import Workers, cluster_engine
+from sfumato.engines.coded import coded, microdata
 from sfumato.engines.domains import Counted, count_values, open_engine
 from sfumato.engines.memory import memory_or_half
+from sfumato.engines.opening import open_workers
 from sfumato.engines.rows import Rows, needs_streaming, open_rows, together
 from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory, ParameterError
@@ -44,7 +48,9 @@ def read(
     decimal: str = ".",
     day_first: bool = False,
     id: str | None = None,
-    engine: Engine = "auto",
+    engine: Engine | Cluster = "auto",
+    scheduler: str | None = None,
+    master: str | None = None,
     memory_limit: int | None = None,
 ) -> Microdata:
     """Read and encode the columns that the schema names; ``schema`` may be the path of one.
@@ -71,6 +77,7 @@ def read(
 
     A file that seems too large is read part by part (``engine`` "stream" and "memory" insist), and
     its codes have to fit into ``memory_limit`` bytes, half of what the machine offers by default.
+    With "dask" and "spark" the workers of a cluster read it (``publish_file``).
 
     >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
     Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
@@ -86,47 +93,65 @@ def read(
         "names": names, "header": header, "encoding": encoding, "decimal": decimal,
         "day_first": day_first,
     }  # fmt: skip
-    require_engine(engine, memory_limit)
-    parts = _in_parts(source, schema, query, id)
-    if engine == "stream" and not parts:
+    require_engine(engine, memory_limit, CLUSTERS)
+    address = address_of(engine, scheduler, master)
+    parts, insists = _in_parts(source, schema, query, id), engine in ("stream", *CLUSTERS)
+    if insists and not parts:
         raise ParameterError(
             "streaming is for files, without a query, an id and bins; use the in-memory engine",
             parameter="engine",
         )
-    if engine == "stream" or (engine == "auto" and parts and needs_streaming(source, schema)):
+    if insists or (engine == "auto" and parts and needs_streaming(source, schema)):
         rows = open_rows(source, schema, markers(missing), Dialect.said(**written))
-        return read_coded(rows, memory_or_half(memory_limit))
+        with open_workers(engine, address, None) as workers:
+            return read_coded(rows, memory_or_half(memory_limit), workers)
     whole = together(source, markers(missing), Dialect.said(**written))
     return read_whole(whole, schema, query=query, missing=missing, id=id, **written)
 
 
-def read_coded(rows: Rows, memory: int) -> Microdata:
+def read_coded(rows: Rows, memory: int, workers: Workers | None = None) -> Microdata:
     """The table of rows that are read part by part, if its codes fit into so much memory."""
-    engine = open_engine(rows, Scratch(Path()), lambda: None)  # nothing is spilled
-    counted = count_values(engine, rows)
-    kinds = {name: narrowest(one.size) for name, one in counted.attributes.items()}
-    taken = counted.n_rows * sum(np.dtype(kind).itemsize for kind in kinds.values())
-    _require_memory(counted, taken, memory)
-    codes = {name: np.empty(counted.n_rows, kind) for name, kind in kinds.items()}
-    others, filled = [counted.domain().insensitive], 0
-    for part in engine.parts():
-        end = filled + part.num_rows
-        if end > counted.n_rows:
-            raise rows.changed()
-        for name, attribute in counted.attributes.items():
-            found = codes_of(attribute, part.column(name))
-            if found.min(initial=0) < 0:
-                raise rows.changed()
-            codes[name][filled:end] = found
-        others.append(part.select(list(rows.schema.insensitive)))
-        taken += others[-1].nbytes
+    with _coded_parts(rows, workers) as (counted, parts):
+        kinds = {name: narrowest(one.size) for name, one in counted.attributes.items()}
+        taken = counted.n_rows * sum(np.dtype(kind).itemsize for kind in kinds.values())
         _require_memory(counted, taken, memory)
-        filled = end
+        codes = {name: np.empty(counted.n_rows, kind) for name, kind in kinds.items()}
+        others, filled = [counted.domain().insensitive], 0
+        for part in parts:
+            found = microdata(part, rows.schema, counted.attributes)
+            end = filled + found.n_rows
+            if end > counted.n_rows:
+                raise rows.changed()
+            for name, column in found.codes.items():
+                codes[name][filled:end] = column
+            others.append(found.insensitive)
+            taken += others[-1].nbytes
+            _require_memory(counted, taken, memory)
+            filled = end
     if filled != counted.n_rows:
         raise rows.changed()
     return Microdata(
         rows.schema, counted.n_rows, counted.attributes, codes, pa.concat_tables(others)
     )
+
+
+@contextmanager
+def _coded_parts(
+    rows: Rows, workers: Workers | None
+) -> Iterator[tuple[Counted, Iterator[pa.Table]]]:
+    """What the first pass finds, and the parts of the second."""
+    if workers is None:
+        engine = open_engine(rows, Scratch(Path()), _silent)  # nothing is spilled
+        counted = count_values(engine, rows)
+        yield counted, (coded(part, *counted.coding) for part in engine.parts())
+        return
+    with cluster_engine(rows, workers, rows.files.files[0], _silent) as many:
+        counted = count_values(many, rows)
+        yield counted, counted.encoded(many).parts()
+
+
+def _silent() -> None:
+    """Nobody listens."""
 
 
 def _in_parts(source: object, schema: Schema, query: str | None, id: str | None) -> bool:

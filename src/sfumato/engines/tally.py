@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -28,6 +30,11 @@ class Tally:
         """Take over what another part has counted."""
         for table in (other._known, *other._new):
             self._put(table)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Each value once: a tally is sent where it is merged with others."""
+        self._sum()
+        return self.__dict__
 
     def __len__(self) -> int:
         """How many values are held: the distinct ones, and some of them twice."""

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.answers.answerer import Answerer
+from sfumato.answers.lines import LineReader
 from sfumato.core.arrays import Counts, Words
 from sfumato.core.histograms import Histograms
 from sfumato.core.keyed import Key
@@ -158,14 +159,16 @@ class Form:
     rows; None if rows have to be kept."""
     slices: Slices | None = None
     """How it is cut into parts whose counts add up; None if counts are about the whole of it."""
+    lines: LineReader | None = None
+    """How it is learnt from; None where its groups do not say who may have which values."""
     unguessable: str | None = None
     """Why values cannot be guessed from groups."""
+    stands_for_nobody: Callable[[Any], str | None] = lambda _release: None
+    """Why rows that are alike say nothing about how many people are."""
     counted: Callable[[Any], bool] = lambda _release: True
     """Whether the tables tell how many rows are of the microdata."""
     limits: Callable[[Manifest], Iterable[str]] = _no_limits
     """What a promise does not cover in this form, in sentences."""
-    remedy: str = "ask for less than this promise"
-    """What the owner can do about poor answers."""
 
     @property
     def name(self) -> str:

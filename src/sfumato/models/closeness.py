@@ -37,7 +37,7 @@ class TCloseness(BuiltIn):
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> sf.publish(patients, sf.Mondrian(), sf.TCloseness(0.3)).manifest.groups
-    44
+    46
     """
 
     name: ClassVar[str] = "t-closeness"

@@ -118,7 +118,7 @@ class EntropyLDiversity(BuiltIn):
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> sf.publish(patients, sf.Mondrian(), sf.EntropyLDiversity(4)).manifest.groups
-    157
+    153
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
@@ -162,7 +162,7 @@ class RecursiveLDiversity(BuiltIn):
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> sf.publish(patients, sf.Mondrian(), sf.RecursiveLDiversity(c=3.0, l=2)).manifest.groups
-    414
+    407
     """
 
     name: ClassVar[str] = "recursive-cl-diversity"

@@ -7,7 +7,7 @@ then queries of equal meaning have equal conditions, whatever their words.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from math import ceil, floor
@@ -64,7 +64,7 @@ def bind(query: Query, catalog: Catalog) -> BoundQuery:
 def canonical(query: BoundQuery, catalog: Catalog) -> BoundQuery:
     """The query in the words that all queries of its meaning share."""
     where = {
-        name: _canonical(values.all_ranges(), values.missing, catalog.columns[name])
+        name: canonical_values(values.all_ranges(), catalog.columns[name], missing=values.missing)
         for name, values in sorted(query.where.items())
     }
     return BoundQuery(where, query.select, query.by)
@@ -75,7 +75,7 @@ def wanted_values(predicate: Predicate, column: Column) -> Values:
     if isinstance(predicate, OneOf):
         return _listed(predicate, column)
     truth = _truth(predicate, column)
-    return _canonical(truth.ranges, truth.missing is True, column)
+    return canonical_values(truth.ranges, column, missing=truth.missing is True)
 
 
 class _Truth(NamedTuple):
@@ -159,7 +159,8 @@ def _listed(predicate: OneOf, column: Column) -> Values:
     return Values(column.all_fitted(predicate.values, predicate.at))
 
 
-def _canonical(ranges: tuple[Range, ...], missing: bool, column: Column) -> Values:
+def canonical_values(ranges: Sequence[Range], column: Column, *, missing: bool = False) -> Values:
+    """Everything in some ranges: closed ones, where the column holds whole numbers or days."""
     if not column.steps:
         return of_ranges(ranges, missing)
     return of_ranges(stepped(ranges, _lowest, _highest, _following), missing)

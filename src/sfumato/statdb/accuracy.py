@@ -11,12 +11,13 @@ kept to three digits. That makes them hard to use, which is no proof: with few r
 values but one known, somebody could try which tables would have had these quantiles. What could be
 told without any doubt is a function of groups and signatures again, and everybody has one already:
 the interval, whose ends say how far an estimate can be off. So ``sfumato statdb info`` shows errors
-to the owner, who may tell readers what they are worth; neither ``StatDB.info`` nor the server does.
+to the owner, who may tell readers what they are worth, and so does ``sfumato statdb query`` below
+estimates; neither ``StatDB.info`` nor the server does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,16 @@ def measured_errors(
         for own in [errors[bands == band]]
         if len(own)
     )
+
+
+def bands_of(
+    errors: Iterable[ErrorBand], estimates: Iterable[float], n_rows: int
+) -> list[ErrorBand]:
+    """The bands that counts seem to belong to, by their estimates."""
+    errors = list(errors)
+    ends = [band.share * n_rows for band in errors]
+    found = {int(np.searchsorted(ends, estimate)) for estimate in estimates}
+    return [band for place, band in enumerate(errors) if place in found]
 
 
 def _questions(responder: Responder, randomness: Randomness) -> Iterator[Conditions]:

@@ -8,7 +8,9 @@ one by one). Attackers are given either at once, by the quasi-identifiers of eve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -17,12 +19,15 @@ from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.audits.attacks.reconstruction import Reconstruction
 from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, shuffled
+from sfumato.audits.audit import composed
 from sfumato.audits.audit.attackers import NotApplicable, Probe
 from sfumato.audits.audit.findings import GUESSES, Audit
 from sfumato.audits.audit.judging import Case, Wish, judged
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
+from sfumato.forms.registry import Release
 from sfumato.statdb.layout.layout import Layout
+from sfumato.statdb.layout.making import First
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.worlds import compared, crossed, exchanged
@@ -31,9 +36,16 @@ _QUESTIONS, _WORLDS = 400, 5
 _SECONDS = 20.0  # for a reconstruction
 
 
-def audited(responder: Responder, name: str, others: Microdata | None, wish: Wish) -> Audit:
+def audited(
+    responder: Responder,
+    name: str,
+    others: Microdata | None,
+    releases: Sequence[Release | str | Path],
+    wish: Wish,
+) -> Audit:
     """Every attack that is asked for, on a database and on one of the table shuffled."""
     table = responder.table()
+    (sensitive,) = table.sensitive
     wish.tell("collecting what answers tell", 0.0)
     case = Case(
         name,
@@ -41,6 +53,7 @@ def audited(responder: Responder, name: str, others: Microdata | None, wish: Wis
         Scene.of(told(responder, table), table),
         lambda seed: _scene(_again(responder, table, seed)),
         1 / responder.m,
+        more=[composed(one, table, sensitive, number) for number, one in enumerate(releases, 2)],
         probes=(_worlds(responder), _reconstruction(responder, table, control=wish.control)),
     )
     return judged(case, others, wish)
@@ -92,9 +105,8 @@ def _again(responder: Responder, table: Microdata, seed: int) -> Responder:
     mixed, m, framework = shuffled(table, seed), responder.m, responder.framework
     if responder.size:
         return Responder.create(mixed, m=m, size=responder.size, framework=framework)
-    return Responder.create(
-        mixed, m=m, first="signatures", cohort=responder.cohort, framework=framework
-    )
+    first: First = "regions" if responder.region else "signatures"
+    return Responder.create(mixed, m=m, first=first, cohort=responder.cohort, framework=framework)
 
 
 def _worlds(responder: Responder) -> Probe:

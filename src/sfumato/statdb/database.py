@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,7 @@ from sfumato.statdb.updates.rows import no_rows
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
     from sfumato.audits.risk import Risk
+    from sfumato.forms.registry import Release
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,10 +104,11 @@ class StatDB:
 
         Every row hides among ``m`` sensitive values. By default (``first`` "neighbours") it stands
         for ever in one group of at least ``size`` neighbours, five times m if not given, in which
-        no value has more than 1/m of the rows. With ``first`` "signatures" or "anatomize", groups
-        have every value once, and rows are regrouped for every question inside ``cohort`` groups,
-        8 if not given: fewer keep more to themselves, more make shorter intervals, None is the
-        paper's whole bucket. A cohort is for such groups only.
+        no value has more than 1/m of the rows. If a ``cohort`` is given, groups have every value
+        once, and rows are regrouped for every question inside so many groups: fewer keep more to
+        themselves, more make shorter intervals, None is the paper's whole bucket. These groups are
+        those of regions of neighbours (``first`` "regions", with 8 to a cohort if not given), or of
+        the whole table, as in the paper ("signatures", "anatomize").
 
         ``framework`` "anatomy" assumes that everybody's quasi-identifiers are known anyway;
         "generalization" does not show them, and has longer intervals. A ``seed`` makes the database
@@ -196,7 +198,8 @@ class StatDB:
         self,
         *,
         others: Microdata | None = None,
-        known: float = KNOWN,
+        releases: Sequence[Release | str | Path] = (),
+        known: float | Sequence[float] = KNOWN,
         attacks: Collection[str] | None = None,
         control: bool = True,
         time_limit: float | None = TIME_LIMIT,
@@ -214,7 +217,7 @@ class StatDB:
         from sfumato.statdb.audit import audited  # attackers come when they are called
 
         wish = Wish(known, attacks, control, time_limit, seed, progress)
-        return audited(self.responder, self.path.resolve().name, others, wish)
+        return audited(self.responder, self.path.resolve().name, others, releases, wish)
 
     @our_errors("changing a database")
     def apply(
@@ -391,9 +394,11 @@ def _facts(responder: Responder, counterfeits: int, kept: Mapping[str, Any]) -> 
 
 
 def _made(responder: Responder) -> dict[str, int | None]:
-    """The size of what rows hide in: neighbourhoods, or cohorts."""
+    """The size of what rows hide in: neighbourhoods, or cohorts, perhaps in regions."""
     if responder.size is not None:
         return {"size": responder.size}
+    if responder.region is not None:
+        return {"cohort": responder.cohort, "region": responder.region}
     return {"cohort": responder.cohort}
 
 
@@ -408,4 +413,5 @@ def _responder(contents: Contents) -> Responder:
         framework=facts["framework"],
         stored=(Neighbourhoods if near else Layout).of_named(contents.arrays),
         size=int(facts["size"]) if near else None,
+        region=int(facts["region"]) if "region" in facts else None,
     )

@@ -25,7 +25,7 @@ import pyarrow as pa
 from sfumato.answers.group_bounds import Counted
 from sfumato.answers.value_bounds import Choices
 from sfumato.core.answer import Answer, CountAnswers, Result
-from sfumato.core.arrays import Counts
+from sfumato.core.arrays import Counts, Ints
 from sfumato.core.attribute import Attribute
 from sfumato.core.compiled import announce
 from sfumato.core.exact import Numbers, exact_numbers
@@ -58,7 +58,8 @@ _NONE = Counted(0.0, 0, 0)
 class Responder:
     """What is stored, under the attributes of a schema, in one of the two frameworks.
 
-    Neighbourhoods have at least ``size`` places; other groups are regrouped in a ``cohort``.
+    Neighbourhoods have at least ``size`` places; other groups are regrouped in a ``cohort``, inside
+    regions of at least ``region`` rows if that is given.
     """
 
     schema: Schema
@@ -68,6 +69,7 @@ class Responder:
     framework: Framework
     stored: Layout | Neighbourhoods
     size: int | None = None
+    region: int | None = None
 
     @classmethod
     def create(
@@ -88,7 +90,7 @@ class Responder:
         number of groups that are regrouped among each other, None for whole buckets. With a
         ``seed`` the result can be repeated, by everybody who knows it.
         """
-        making = Making.of(m, framework, first, size, cohort)
+        making = Making.of(m, framework, first, size, cohort).on(table)
         if size is not None and size > table.n_rows:
             raise ParameterError(
                 f"size = {size:,} is more than the table's {table.n_rows:,} rows", parameter="size"
@@ -98,7 +100,16 @@ class Responder:
         bound = making.size if making.first == "neighbours" else making.cohort
         randomness.bind((m, bound, framework, making.first), lambda: digest(table))
         stored = making.places(table, randomness)
-        return cls(table.schema, table.attributes, m, making.cohort, framework, stored, making.size)
+        return cls(
+            schema=table.schema,
+            attributes=table.attributes,
+            m=m,
+            cohort=making.cohort,
+            framework=framework,
+            stored=stored,
+            size=making.size,
+            region=making.region,
+        )
 
     def count(self, where: str | Query = "") -> Answer:
         """How many rows satisfy a condition: an interval that contains the truth."""
@@ -129,10 +140,14 @@ class Responder:
         """The rows at places that have one."""
         codes = {name: column[places] for name, column in self.stored.codes.items()}
         codes[self.sensitive] = self.stored.values_at(places)
+        return self.coded(self.attributes, codes)
+
+    def coded(self, attributes: Mapping[str, Attribute], codes: Mapping[str, Ints]) -> Microdata:
+        """Rows in these domains, as a table."""
         schema = Schema(quasi=self.schema.quasi, sensitive=self.sensitive)
-        nothing = pa.table({"": pa.nulls(len(places))}).select([])
-        attributes = {name: self.attributes[name] for name in codes}
-        return Microdata(schema, len(places), attributes, codes, nothing)
+        n_rows = len(codes[self.sensitive])
+        nothing = pa.table({"": pa.nulls(n_rows)}).select([])
+        return Microdata(schema, n_rows, {name: attributes[name] for name in codes}, codes, nothing)
 
     @cached_property
     def n_rows(self) -> int:
@@ -184,6 +199,7 @@ class Responder:
     def __repr__(self) -> str:
         """Sizes only."""
         made = f"cohort={self.cohort}" if self.size is None else f"size={self.size}"
+        made += "" if self.region is None else f", region={self.region}"
         kind, n = self.stored.kinds
         return (
             f"Responder({self.n_rows:,} rows, m={self.m}, {made}, "

@@ -82,7 +82,7 @@ def publish_file(
 
     >>> schema = sf.read_schema("patients.toml")
     >>> sf.publish_file("patients.csv", schema, sf.Anatomize(), sf.LDiversity(4), "out")
-    Manifest(anatomized, 1,000 rows in 36 groups, l-diversity, made by anatomize)
+    Manifest(anatomized, 1,000 rows in 35 groups, l-diversity, made by anatomize)
     """
     schema = as_schema(schema)
     written: Written = {

@@ -34,6 +34,7 @@ HEADINGS = [
     "The promise",
     "Who is exposed",
     "What it costs",
+    "What goes with what",
     "Distributions, original against published",
     "How well questions are answered",
     "What to do next",
@@ -116,7 +117,9 @@ def test_a_page_is_whole_and_needs_nothing_from_outside(form: str, evil: bool) -
 
 @pytest.mark.parametrize("form", ["generalized", "anatomized", "text"])
 def test_the_sections_stand_in_order(form: str) -> None:
-    assert re.findall("<h2>(.*?)</h2>", page(form)) == HEADINGS
+    # of boxes made for reading nobody can ask what goes with what
+    there = [one for one in HEADINGS if form != "text" or one != "What goes with what"]
+    assert re.findall("<h2>(.*?)</h2>", page(form)) == there
     assert "Do not publish it" in page(form)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -20,9 +21,17 @@ from sfumato.engines.coded import ROW
 from sfumato.engines.pieces import Job, StoredPiece
 from sfumato.engines.rows import open_rows
 from sfumato.engines.splits import Split, numbered_splits, runs
-from sfumato.errors import DataError, MachineError, ParameterError, SfumatoError, SfumatoWarning
-from sfumato.verbs import files, grouping, streaming
-from tests.support.clusters import Replaying
+from sfumato.engines.tally import Tally
+from sfumato.errors import (
+    DataError,
+    MachineError,
+    OutOfMemory,
+    ParameterError,
+    SfumatoError,
+    SfumatoWarning,
+)
+from sfumato.verbs import files
+from tests.support.clusters import Replaying, spelled, spied_keys
 from tests.support.seeds import long_seed
 from tests.unit.engines.test_stream import PARTS, doubled, labelled, parity, total
 
@@ -129,6 +138,23 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
         publish(tmp_path / "in.parquet", tmp_path / "out")
 
 
+def test_a_region_that_is_too_large_for_a_worker_is_refused_with_its_bytes(
+    workers: Replaying, tmp_path: Path
+) -> None:
+    """The bytes that are named are enough, and one less is not."""
+    table = people(900).set_column(0, "age", pa.array([30] * 900))
+    pq.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(OutOfMemory, match="cannot be divided further") as refused:
+        publish(tmp_path / "in.parquet", tmp_path / "out")
+    named = re.search(r"allow ([\d,]+) bytes", str(refused.value))
+    assert named is not None
+    workers.memory = int(named[1].replace(",", ""))
+    publish(tmp_path / "in.parquet", tmp_path / "out")
+    workers.memory -= 100
+    with pytest.raises(OutOfMemory):
+        publish(tmp_path / "in.parquet", tmp_path / "other")
+
+
 @pytest.mark.parametrize("change", ["other values", "fewer rows", "more rows"])
 def test_a_file_that_changes_while_it_is_read_is_refused(
     change: str, workers: Replaying, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -167,15 +193,11 @@ def test_a_disk_that_fills_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 def test_keys_reach_workers_in_files_of_the_owner_and_nowhere_else(
     workers: Replaying, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    secrets: list[bytes] = []
+    secrets = spied_keys(monkeypatch)
     sent: list[bytes] = []
     modes: set[int] = set()
     told: list[bytes] = []
-    grouped, run = grouping.grouped, Replaying.run
-
-    def spying(engine: Any, recipe: Any, *more: Any) -> Any:
-        secrets.extend((recipe.groups.secret, recipe.rows.secret))
-        return grouped(engine, recipe, *more)
+    run = Replaying.run
 
     def running(self: Replaying, name: str, job: Job, items: Sequence[Any]) -> Iterator[Any]:
         sent.append(pickle.dumps((name, job, items)) + repr((job, items)).encode())
@@ -183,7 +205,6 @@ def test_keys_reach_workers_in_files_of_the_owner_and_nowhere_else(
         told.extend(path.read_bytes() for path in job.folder.iterdir())
         return run(self, name, job, items)
 
-    monkeypatch.setattr(streaming, "grouped", spying)
     monkeypatch.setattr(Replaying, "run", running)
     pq.write_table(people(), tmp_path / "in.parquet")
     publish(tmp_path / "in.parquet", tmp_path / "out")
@@ -191,7 +212,7 @@ def test_keys_reach_workers_in_files_of_the_owner_and_nowhere_else(
     assert modes == {0o600}
     for secret in secrets:
         assert any(secret in one for one in told)  # the control: this is how they look
-        assert not any(secret in one or secret.hex().encode() in one for one in sent)
+        assert not any(form in one for form in spelled(secret) for one in sent)
 
 
 def test_what_cannot_be_removed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,3 +262,14 @@ def test_the_same_is_told_once(engine: ClusterEngine) -> None:
     plan[0] = 7  # what is told is what it was when it was told
     assert engine.stages.told(plan)() == plan
     assert first()[0] == 0
+
+
+def test_values_are_sent_once_however_many_parts_have_them() -> None:
+    one, many = Tally(pa.int64()), Tally(pa.int64())
+    column = pa.chunked_array([list(range(500))])
+    one.add(column)
+    for _ in range(20):
+        many.add(column)
+    assert len(pickle.dumps(many)) < 1.1 * len(pickle.dumps(one))
+    values, counts = pickle.loads(pickle.dumps(many)).result()
+    assert dict(zip(values.to_pylist(), counts, strict=True)) == dict.fromkeys(range(500), 20)

@@ -6,6 +6,7 @@ import importlib.metadata
 import logging
 import multiprocessing
 import os
+import pickle
 import re
 import time
 import warnings
@@ -20,15 +21,18 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines import cluster, domains, versions
+from sfumato.engines.dask import DaskWorkers
 from sfumato.errors import (
+    DataError,
     MachineError,
     MissingExtra,
     ParameterError,
     SchemaError,
     SfumatoWarning,
 )
-from tests.support.clusters import DaskCluster, dask_cluster, kill
+from tests.support.clusters import DaskCluster, dask_cluster, kill, spelled, spied_keys
 from tests.support.seeds import long_seed
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -123,6 +127,61 @@ def test_a_scheduler_with_tls_wants_certificates(
             assert publish(source, tmp_path / "out", **found.how()) == expected
 
 
+def test_no_key_is_in_what_scheduler_and_workers_know(
+    source: Path, dask: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks as they are held, events, logs, settings and environments, looked up in every stage."""
+    secrets, seen, stages = spied_keys(monkeypatch), [], []
+    run = DaskWorkers.run
+
+    def running(self: DaskWorkers, name: str, job: Any, items: Any) -> Iterator[Any]:
+        stages.append(name)
+        for number, done in enumerate(run(self, name, job, items)):
+            if not number:
+                seen.extend(_known(dask.client))
+            yield done
+
+    monkeypatch.setattr(DaskWorkers, "run", running)
+    publish(source, tmp_path / "out", **dask.how())
+    assert len(secrets) == 2
+    assert any(b"divided" in one for one in seen)
+    for secret in secrets:
+        assert not any(form in one for form in spelled(secret) for one in seen)
+    # the control: what a task is given is seen
+    future = dask.client.submit(_late, secrets[0], key="late")
+    assert any(form in one for form in spelled(secrets[0]) for one in _known(dask.client))
+    assert future.result(timeout=PATIENCE)
+
+
+def _late(_secret: bytes) -> bool:
+    time.sleep(2)
+    return True
+
+
+def _known(client: Any) -> list[bytes]:
+    """All that a cluster holds and shows."""
+    logs = [client.get_scheduler_logs(), client.get_worker_logs()]
+    return [
+        *client.run_on_scheduler(_known_to_scheduler),
+        *client.run(_settings).values(),
+        *(repr(one).encode() for one in logs),
+    ]
+
+
+def _known_to_scheduler(dask_scheduler: Any) -> list[bytes]:
+    tasks = [
+        pickle.dumps((one.key, one.run_spec, one.annotations)) + repr(one.run_spec).encode()
+        for one in dask_scheduler.tasks.values()
+    ]
+    return [*tasks, repr(dask_scheduler.get_events()).encode(), _settings()]
+
+
+def _settings() -> bytes:
+    import dask
+
+    return repr((dask.config.config, dict(os.environ))).encode()
+
+
 def test_a_scheduler_that_does_not_answer_is_named(source: Path, tmp_path: Path) -> None:
     with pytest.raises(MachineError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "):
         publish(source, tmp_path / "out", engine="dask", scheduler="tcp://127.0.0.1:1")
@@ -207,3 +266,18 @@ def test_a_frame_is_published_by_its_own_cluster(
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     found = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
     assert found == expected
+
+
+@pytest.mark.parametrize("change", ["another type", "a column less"])
+def test_partitions_that_differ_are_refused(
+    change: str, source: Path, dask: DaskCluster, tmp_path: Path
+) -> None:
+    from dask import dataframe
+
+    untyped: Any = dataframe
+    rows = pq.read_table(source).slice(0, 100).to_pandas()
+    other = rows.drop(columns="town") if change == "a column less" else rows.assign(age="old")
+    frame = untyped.from_map(lambda part: part, [rows, other], meta=rows[:0])
+    with dask.client.as_current(), pytest.raises(DataError, match="do not make one table"):
+        publish(frame, tmp_path / "out")
+    assert not any(tmp_path.iterdir())

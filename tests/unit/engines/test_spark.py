@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import sfumato as sf
 from sfumato.engines import cluster, domains, java, spark
 from sfumato.errors import MachineError, MissingExtra, ParameterError, SfumatoWarning
 from tests.conformance.test_engines_alike import SCHEMA, made, people
-from tests.support.clusters import SparkCluster, spark_cluster
+from tests.support.clusters import SparkCluster, spark_cluster, spelled, spied_keys
 from tests.support.seeds import long_seed
 
 pytestmark = pytest.mark.slow
@@ -95,6 +96,33 @@ def test_without_the_library_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtra, match=r"sfumato\[spark\]"):
         publish_file(source)
+
+
+@needs_spark
+def test_an_encrypted_cluster_works_and_no_key_is_in_its_log(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the dashboard shows comes from events, and Spark can write them all down."""
+    secrets, events = spied_keys(monkeypatch), tmp_path / "events"
+    events.mkdir()
+    settings = {
+        "spark.authenticate": "true", "spark.authenticate.secret": "a secret of this test",
+        "spark.network.crypto.enabled": "true", "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.as_uri(), "spark.eventLog.compress": "false",
+    }  # fmt: skip
+    control = os.urandom(16)
+    with spark_cluster(settings) as found:
+        released = publish(source)
+        settled = repr(found.context.getConf().getAll()).encode()
+        found.context.setJobDescription(control.hex())
+        found.context.parallelize([1], 1).collect()
+    assert released == made(source, SCHEMA, source.parent / "one", engine="stream")
+    logged = b"".join(path.read_bytes() for path in events.rglob("*") if path.is_file())
+    assert b"divided" in logged
+    assert control.hex().encode() in logged
+    assert len(secrets) == 4  # of the cluster and of this process, from one seed
+    for secret in secrets:
+        assert not any(form in logged + settled for form in spelled(secret))
 
 
 @needs_spark

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
-from sfumato.statdb.accuracy import QUESTIONS, measured_errors
+from sfumato.statdb.accuracy import QUESTIONS, ErrorBand, bands_of, measured_errors
 from sfumato.statdb.responder import Responder
 from tests.support.seeds import long_seed
 
@@ -48,7 +48,9 @@ def test_errors_are_those_of_estimates() -> None:
 def test_neighbours_are_less_wrong_and_few_rows_are_more() -> None:
     table = correlated()
     near = measured_errors(Responder.create(table, m=5, seed=1), table, Randomness(1))
-    mixed = measured_errors(Responder.create(table, m=5, cohort=8, seed=1), table, Randomness(1))
+    mixed = measured_errors(
+        Responder.create(table, m=5, first="signatures", seed=1), table, Randomness(1)
+    )
     assert [band[:2] for band in near] == [band[:2] for band in mixed]  # the same questions
     assert near[1].half < mixed[1].half
     assert near[-1].half < near[0].half
@@ -66,3 +68,12 @@ def test_errors_are_kept_for_the_owner(tmp_path: Path, cohort: Any) -> None:
     assert changed.errors == db.errors
     changed.compact()
     assert sf.StatDB.open(db.path).errors == db.errors
+
+
+def test_the_band_of_an_estimate() -> None:
+    few, some, many = (ErrorBand(share, 9, share, share) for share in (0.001, 0.1, 1.0))
+    bands = (few, some, many)
+    assert bands_of(bands, [], 1_000) == []
+    assert bands_of(bands, [0.5, 1.0], 1_000) == [few]
+    assert bands_of(bands, [1.5, 900, 99], 1_000) == [some, many]
+    assert bands_of((few,), [500], 1_000) == []  # no question found so many

@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.audits.attacks.equality import candidates_of_cohorts, closed
 from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.outside import Outside
+from sfumato.errors import ParameterError
 from sfumato.statdb.audit import told
 from tests.support.attacks import planted
 from tests.support.seeds import long_seed
@@ -69,6 +70,24 @@ def test_cohorts_are_what_questions_find(cohort: int, tmp_path: Path) -> None:
 def _classes(candidates: Candidates) -> set[tuple[int, ...]]:
     starts, persons = candidates.members
     return {tuple(sorted(one.tolist())) for one in np.split(persons, starts[1:-1])}
+
+
+def test_a_release_beside_a_database_tells_more_than_either(tmp_path: Path) -> None:
+    """On what questions cannot tell from chance: the control is shuffled in both."""
+    release = sf.publish(PEOPLE, sf.Anatomize(near=False), sf.LDiversity(M), seed=1)
+    found = made(tmp_path, first="signatures", cohort=1).audit(
+        releases=[release], attacks=["reader", "composition 2"], seed=1
+    )
+    assert found.valid
+    assert right(found)["composition 2"] > right(found)["reader"] + 0.1
+    boxes = sf.publish(PEOPLE, sf.Mondrian(), sf.KAnonymity(5), seed=1)
+    assert (
+        made(tmp_path / "near")
+        .audit(releases=[boxes], attacks=["composition 2"], control=False, seed=1)
+        .findings
+    )
+    with pytest.raises(ParameterError, match="tells nothing to compose with"):
+        sf.StatDB.open(tmp_path / "db").audit(releases=[sf.perturb(PEOPLE, m=2, seed=1)])
 
 
 def test_counterfeits_hide_who_is_left(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class Frontier:
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> sf.publish(patients, sf.Frontier(), sf.LDiversity(4))
-    GeneralizedTable(1,000 rows in 234 groups, l-diversity)
+    GeneralizedTable(1,000 rows in 233 groups, l-diversity)
     """
 
     name: ClassVar[str] = "frontier"

@@ -90,7 +90,7 @@ def stated_number(number: float) -> float:
 def chosen(
     table: Microdata, columns: Sequence[str], usual: Sequence[str], what: str
 ) -> tuple[str, ...]:
-    """The columns to mask: those that are named, or the usual ones."""
+    """The columns to mask, in the table's order: those that are named, or the usual ones."""
     known = (*table.schema.quasi, *table.schema.sensitive)
     for name in columns:
         if name not in known:
@@ -101,7 +101,8 @@ def chosen(
             )
     if len(set(columns)) < len(columns):
         raise ParameterError("a column is named twice", parameter="columns")
-    found = tuple(columns) or tuple(usual)
+    named = tuple(name for name in known if name in columns)
+    found = named or tuple(usual)
     if not found:
         raise SchemaError(f"there is no column to {what}")
     return found

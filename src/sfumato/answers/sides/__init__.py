@@ -61,6 +61,12 @@ class Sides(Protocol):
         """Per key, the sum of the weights of all sides that hold it."""
         ...
 
+    def begins(self, weights: Floats) -> tuple[Sequence[Any], Floats]:
+        """The values at which sides begin, in their order, and the weight of these sides. Of sets
+        every value is one, and has the set's weight.
+        """
+        ...
+
     def sizes(self) -> Floats:
         """How many values each side holds: for shares only, since doubles are not exact."""
         ...

@@ -117,6 +117,13 @@ class PlaceSides:
         spread = np.cumsum(changes)[:-1]
         return np.append(spread, [weights[self.missing].sum()] if self.missing.any() else [])
 
+    def begins(self, weights: Floats) -> tuple[Sequence[Any], Floats]:
+        """The values at their low ends."""
+        known = self.low <= self.high
+        places, which = np.unique(self.low[known], return_inverse=True)
+        values = [value for place in places.tolist() for value in self.line.values(place, place)]
+        return values, np.bincount(which, weights[known], len(places)).astype(np.float64)
+
     def sizes(self) -> Floats:
         """Places between the ends; only their exact distance becomes a double."""
         known = self.low <= self.high

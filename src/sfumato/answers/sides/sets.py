@@ -53,6 +53,11 @@ class SetSides:
         each = np.repeat(weights, np.diff(self.starts))
         return np.bincount(self.codes, each, self.domain.size).astype(np.float64)
 
+    def begins(self, weights: Floats) -> tuple[Sequence[Any], Floats]:
+        """The values that sets have."""
+        known = len(self.domain.attribute.values)
+        return self.domain.values[:known], self.spread(weights)[:known]
+
     def sizes(self) -> Floats:
         """How many values each set has."""
         return np.diff(self.starts).astype(np.float64)

@@ -84,6 +84,13 @@ class SpanSides:
         """Refused like the keys."""
         raise self._unlisted()
 
+    def begins(self, weights: Floats) -> tuple[Sequence[Any], Floats]:
+        """Their low ends."""
+        known = self.low <= self.high
+        places, which = np.unique(self.low[known], return_inverse=True)
+        weighed = np.bincount(which, weights[known], len(places)).astype(np.float64)
+        return [self.ends[place] for place in places.tolist()], weighed
+
     def sizes(self) -> Floats:
         """How likely missing is beside the rest: as much as each value that is some side's end."""
         sizes: Floats = (self.high - self.low + 1).astype(np.float64) + self.missing

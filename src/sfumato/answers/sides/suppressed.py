@@ -47,6 +47,12 @@ class CellSides:
         """Each side's weight to its value."""
         return np.bincount(self.codes, weights, self.domain.size).astype(np.float64)
 
+    def begins(self, weights: Floats) -> tuple[Sequence[Any], Floats]:
+        """The values that are shown."""
+        shown, known = self.codes >= 0, len(self.domain.attribute.values)
+        weighed = np.bincount(self.codes[shown], weights[shown], self.domain.size)
+        return self.domain.values[:known], weighed[:known].astype(np.float64)
+
     def sizes(self) -> Floats:
         """One value, or as many as are shown."""
         return np.where(self._hidden, max(1, self.domain.size), 1).astype(np.float64)

@@ -6,6 +6,7 @@ in as codes, unordered ones as categories as far as the library takes them.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,9 @@ class Boosting:
             random_state=self.seed,
         )
         chosen = np.random.default_rng(self.seed).permutation(len(points))[: self.most]
-        return Boosted(model.fit(points[chosen], values[chosen]), n_values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # few people are said where it matters
+            return Boosted(model.fit(points[chosen], values[chosen]), n_values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +63,9 @@ class Boosted:
     def log_chances(self, points: Codes) -> Floats:
         """The logarithm of the chance of every value for every point."""
         chances = np.zeros((len(points), self.n_values))
-        chances[:, self.model.classes_] = self.model.predict_proba(points)
+        found = self.model.predict_proba(points)
+        # of a single class, the library says the chances of being in it last
+        chances[:, self.model.classes_] = found[:, -len(self.model.classes_) :]
         return np.log(np.maximum(chances, _LEAST))
 
 

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import pins, posterior
+from sfumato.audits.breach.everybody import translated
 from sfumato.core.arrays import Codes, Floats
+from sfumato.core.attribute import Attribute
 
 _LEAST = 1e-9  # chances are found by scaling, and nothing is excluded for good
 
@@ -30,8 +32,8 @@ class Composed:
     logarithms: Floats
 
     @classmethod
-    def of(cls, other: Candidates) -> Composed:
-        """All ways to hand out the values there are taken for alike."""
+    def of(cls, other: Candidates, values: Attribute) -> Composed:
+        """All ways to hand out the values there are taken for alike; codes are those of values."""
         mass = posterior(other, pins(other, None))
         cells, owners = other.cells(), np.empty(other.n_claims, np.int64)
         owners[other.claims.items] = other.claims.owners
@@ -39,7 +41,7 @@ class Composed:
         keys = of_cell * other.n_values + other.values.values[cells.slots]
         n_subjects = len(other.claims.starts) - 1
         sums = np.bincount(keys, mass, n_subjects * other.n_values)
-        sums = sums.reshape(n_subjects, other.n_values)
+        sums = _in_codes(sums.reshape(n_subjects, other.n_values), other, values)
         shares = sums / np.maximum(sums.sum(axis=1, keepdims=True), _LEAST)
         # people with the same vector are one subject in a release
         subject = np.empty(len(other.points), np.int64)
@@ -52,6 +54,15 @@ class Composed:
         """The logarithm of the chance of every value, up to a constant, for every point."""
         chances: Floats = self.logarithms[np.searchsorted(self.keys, _keys(points))]
         return chances
+
+
+def _in_codes(sums: Floats, other: Candidates, values: Attribute) -> Floats:
+    """The same columns in the codes of other values: a database may list more than a release."""
+    assert other.values.attribute is not None
+    codes = translated(other.values.attribute, values)[: other.n_values]
+    found = np.zeros((len(sums), values.size))
+    found[:, codes[codes >= 0]] = sums[:, codes >= 0]
+    return found
 
 
 def _keys(points: Codes) -> NDArray[np.void]:

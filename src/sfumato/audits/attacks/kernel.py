@@ -43,6 +43,24 @@ def score_by_tables(
 
 
 @kernel
+def expect(tables: Floats, points: Codes, times: Floats, sums: Floats) -> None:
+    """Add how often every row is expected to go with every value, by logistic regression.
+
+    A point counts so many ``times``, and has each value with a chance in proportion to exp(sum of
+    the table's entries in its rows).
+    """
+    chances = np.empty(tables.shape[1], np.float64)
+    for p in range(points.shape[0]):
+        chances[:] = 0.0
+        for j in range(points.shape[1]):
+            chances += tables[points[p, j]]
+        chances = np.exp(chances - chances.max())
+        chances *= times[p] / chances.sum()
+        for j in range(points.shape[1]):
+            sums[points[p, j]] += chances
+
+
+@kernel
 def score_by_chances(
     chances: Floats,
     first: int,

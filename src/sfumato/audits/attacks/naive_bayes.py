@@ -1,7 +1,7 @@
 """Naive Bayes over coded columns: the chance of every code given a sensitive value, axis by axis.
 
-Counts become chances by the m-estimate: (count + w P(code)) / (all + w), so that a value that was
-hardly seen has the codes that everybody has. Axes with an order and many codes are cut into bins of
+Counts become chances as in learning/naive_bayes.py, also where persons are learnt from whose values
+are only more or less likely. Axes with an order and many codes are cut into bins of
 about equally many people; a missing value stays a bin of its own.
 """
 
@@ -14,8 +14,7 @@ import numpy as np
 
 from sfumato.core.arrays import Codes, Floats, Ints
 from sfumato.core.attribute import Attribute
-
-_LEAST = 1e-300  # so that what was never seen has a logarithm
+from sfumato.learning.naive_bayes import log_chances, log_prior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,12 +65,8 @@ class Learnt:
         tables = np.empty_like(sums)
         heads = [*axes.heads, axes.n_rows]
         for low, high in pairwise(heads):
-            axis = sums[low:high]
-            everybody = axis.sum(axis=1, keepdims=True)
-            share = (everybody + 1) / (everybody.sum() + high - low)
-            tables[low:high] = np.log((axis + weight * share) / (axis.sum(axis=0) + weight))
-        values = sums[: heads[1]].sum(axis=0)
-        return cls(axes, tables, np.log(np.maximum(values / max(values.sum(), 1), _LEAST)))
+            tables[low:high] = log_chances(sums[low:high], weight)
+        return cls(axes, tables, log_prior(sums[: heads[1]].sum(axis=0)))
 
     def log_chances(self, points: Codes) -> Floats:
         """The logarithm of P(value and codes) for every point and value."""

@@ -26,6 +26,7 @@ from sfumato.audits.attacks.matching import (
 from sfumato.audits.breach.everybody import translated
 from sfumato.core.arrays import Codes, Floats, Ints
 from sfumato.core.microdata import Microdata
+from sfumato.errors import SchemaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,13 @@ def studied(candidates: Candidates, others: Microdata, sensitive: str) -> Studie
     """Other people as the attacker can use them: those with values that occur here."""
     attribute = candidates.values.attribute
     assert attribute is not None
+    for name in (*(one.name for one in candidates.quasi), sensitive):
+        if name not in others.codes:
+            raise SchemaError(
+                f"the others have no column {name!r} to study; they need the quasi-identifiers "
+                "and the sensitive column of the table",
+                column=name,
+            )
     columns = [
         translated(others.attributes[one.name], one)[others.codes[one.name]]
         for one in candidates.quasi

@@ -136,6 +136,18 @@ class Scene:
         """The truth in the codes of the candidates."""
         return cls(candidates, true_values(candidates, people))
 
+    @property
+    def possible(self) -> Flags:
+        """Whether somebody's true value is one that the public can tell is possible."""
+        told, cells = self.candidates, self.candidates.cells()
+        subjects = np.empty(told.n_claims, np.int64)
+        subjects[told.claims.items] = told.claims.owners
+        width = told.n_values + 1
+        of_cell = np.repeat(subjects, np.diff(cells.starts))
+        shown = of_cell * width + told.values.values[cells.slots]
+        possible: Flags = np.isin(told.subjects * np.int64(width) + self.truth, shown)
+        return possible & (self.truth >= 0)
+
     def attacked(
         self, attack: Attack, known: Flags | None = None, judged: Flags | None = None
     ) -> Accuracy:

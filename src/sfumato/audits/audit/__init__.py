@@ -26,10 +26,15 @@ from sfumato.audits.audit.findings import Audit, Finding
 from sfumato.audits.audit.judging import Case, Wish, judged, probed
 from sfumato.audits.audit.probes import probes
 from sfumato.audits.breach.everybody import translated
-from sfumato.audits.breach.known_values import require_matched, require_values
+from sfumato.audits.breach.known_values import (
+    require_matched,
+    require_possible,
+    require_values,
+)
 from sfumato.audits.breach.view import View
 from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.audits.same_table import require_same
+from sfumato.core.attribute import Attribute
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
@@ -51,7 +56,7 @@ def audit(
     others: Microdata | None = None,
     releases: Sequence[Release | str | Path] = (),
     listed: Source | None = None,
-    known: float = KNOWN,
+    known: float | Sequence[float] = KNOWN,
     sensitive: str | None = None,
     attacks: Collection[str] | None = None,
     control: bool = True,
@@ -65,9 +70,10 @@ def audit(
     them half of the table, and are judged by the other half. ``releases`` are others of the same
     table, which an attacker lays on this one. ``listed`` is a list of people that an attacker of a
     join release has: it shows who is certainly in the table, and who is not. ``known`` is the share
-    of people whose values an attacker is told. ``attacks`` names some attacks instead of all;
-    without ``control`` nothing shows that they see only what they may. After ``time_limit`` seconds
-    no further attack is begun. ``seed`` repeats an audit.
+    of people whose values an attacker is told, or several such shares, each an attacker's.
+    ``attacks`` names some attacks instead of all; without ``control`` nothing shows that they see
+    only what they may. After ``time_limit`` seconds no further attack is begun. ``seed`` repeats an
+    audit.
 
     Where no value can be guessed (no column is sensitive, or values stand apart) people can still
     be linked to lines, or told to be in the table, and only that is tried.
@@ -87,7 +93,7 @@ def audit(
     if (why := _unguessable(published, sensitive)) is not None:
         return probed(name, truth.n_rows, beside, why, wish)
     view = View.of(published, sensitive)
-    more = [_composed(one, truth, view.name, number) for number, one in enumerate(releases, 2)]
+    more = [composed(one, truth, view.attribute, n) for n, one in enumerate(releases, 2)]
     again = Control(published, truth, view.name)
     case = Case(
         name,
@@ -128,23 +134,29 @@ def _scene(published: Release, truth: Microdata, view: View) -> Scene:
     own = truth.attributes[view.name]
     counts = np.bincount(truth.codes[view.name], minlength=own.size)
     require_values(view.groups, counts, translated(own, view.attribute), suppressed)
-    return Scene.of(shown, truth)
+    scene = Scene.of(shown, truth)
+    impossible = ~alone & ~scene.possible
+    require_possible(int(impossible.sum()), suppressed, view.name)
+    return scene
 
 
-def _composed(
-    other: Release | str | Path, truth: Microdata, sensitive: str, number: int
+def composed(
+    other: Release | str | Path, truth: Microdata, sensitive: Attribute, number: int
 ) -> Attacker:
-    """An attacker who has another release of the same people."""
+    """An attacker who has another release of the same people; values are in ``sensitive``."""
     name, published = _loaded(other)
     require_same(published, TableParts.of(truth), whole=True)
+    if (why := _unguessable(published, sensitive.name)) is not None:
+        raise ParameterError(f"{name} tells nothing to compose with: {why}", parameter="releases")
 
     def attack() -> Outside:
-        return Outside(Composed.of(candidates_of(published, truth, sensitive=sensitive)))
+        told = candidates_of(published, truth, sensitive=sensitive.name)
+        return Outside(Composed.of(told, sensitive))
 
     def on_control() -> Outside:
         # shuffled with chance of its own, so that the two have nothing in common
-        control = Control(published, truth, sensitive)(-number)
-        return Outside(None if control is None else Composed.of(control.candidates))
+        control = Control(published, truth, sensitive.name)(-number)
+        return Outside(None if control is None else Composed.of(control.candidates, sensitive))
 
     return Attacker(f"composition {number}", f"has {name}, too", attack, on_control=on_control)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -18,6 +18,8 @@ from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.results import Attack, Outcome
 from sfumato.audits.audit.study import Study
 from sfumato.core.arrays import Flags
+
+_STEPS = 2  # of regression in each round of expectation maximization
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +54,16 @@ class Probe:
 
 
 def attackers(
-    shown: Candidates, study: Study, bayes: Knowledge, share_known: float, seed: int
+    shown: Candidates, study: Study, bayes: Knowledge, known: Sequence[float], seed: int
 ) -> Iterator[Attacker]:
     """All that need nothing but a release, what is studied, and perhaps some people's values."""
     yield Attacker("reader", "takes all ways to hand out a group's values for alike", Outside)
     yield Attacker("deFinetti", "learns from the release alone what goes with what", DeFinetti)
+    yield Attacker(
+        "logistic deFinetti",
+        "does the same by logistic regression",
+        lambda: DeFinetti(regression=_STEPS),
+    )
     yield Attacker(
         "nearest",
         "links people to the published lines that are nearest",
@@ -74,16 +81,20 @@ def attackers(
             f"has studied {study.words} with gradient boosting",
             lambda: Outside(boosted(shown, study)),
         )
-    if share_known:
-        random = np.random.default_rng([seed, 1])
-        known = random.random(len(shown.subjects)) < share_known
-        told = f"knows the values of {100 * share_known:.3g}% of all people"
-        yield Attacker("corruption", told, Outside, known)
+    for place, share in enumerate(known):
+        random = np.random.default_rng([seed, 1 + place])
+        people = random.random(len(shown.subjects)) < share
+        name = "corruption" if len(known) == 1 else f"corruption {100 * share:.3g}%"
+        told = f"knows the values of {100 * share:.3g}% of all people"
+        yield Attacker(name, told, Outside, people)
         yield Attacker(
-            "corruption, learner",
+            f"{name}, deFinetti", f"{told}, and learns from the release", DeFinetti, people
+        )
+        yield Attacker(
+            f"{name}, learner",
             f"{told}, and has studied {study.words}",
             lambda: Outside(bayes),
-            known,
+            people,
         )
 
 

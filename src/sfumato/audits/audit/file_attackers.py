@@ -61,6 +61,10 @@ def file_attackers(view: View, control: Control) -> Iterator[Attacker]:
     reads = [("order", _ordered), inside]
     if is_minimal(release) and truth.n_rows <= _MOST:
         reads.append(("minimality", _minimal))
+    for name, read in list(reads):
+        if name != "minimality":
+            who[f"{name} backwards"] = f"{who[name]}, from its end"
+            reads.append((f"{name} backwards", partial(_backwards, read)))
     for name, read in reads:
         make = partial(_made, read, release, view, truth)
         yield Attacker(name, who[name], make, on_control=_wrong(control, view, read))
@@ -76,6 +80,14 @@ def _numbered(_release: Release, _view: View, people: Microdata) -> Attack | Non
 
 def _lined(release: Release, view: View, people: Microdata) -> Attack | None:
     return lines_of(release, view, people)
+
+
+def _backwards(read: _Read, release: Release, view: View, people: Microdata) -> Attack | None:
+    """A file may as well descend."""
+    attack = read(release, view, people)
+    if isinstance(attack, Positions | Numbers):
+        return replace(attack, order=attack.order.max(initial=0) - attack.order)
+    return attack
 
 
 def is_minimal(release: Release) -> bool:

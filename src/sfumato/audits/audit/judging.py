@@ -47,7 +47,7 @@ class Case:
 class Wish:
     """How it is attacked; ``audit`` says what the fields mean."""
 
-    known: float = KNOWN
+    known: float | Sequence[float] = KNOWN
     attacks: Collection[str] | None = None
     control: bool = True
     time_limit: float | None = TIME_LIMIT
@@ -57,10 +57,18 @@ class Wish:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
-        if not 0 <= self.known < 1:
-            raise ParameterError(
-                f"known is a share of people below 1, not {self.known}", parameter="known"
-            )
+        for share in self.shares:
+            if not 0 < share < 1:
+                raise ParameterError(
+                    f"known is a share of people, from 0 to below 1, not {share}",
+                    parameter="known",
+                )
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Of how many people attackers know the values, each once; nobody's is left out."""
+        known = [self.known] if isinstance(self.known, int | float) else self.known
+        return tuple(dict.fromkeys(share for share in known if share))
 
     @property
     def tell(self) -> Stages:
@@ -98,7 +106,7 @@ def judged(case: Case, others: Microdata | None, wish: Wish) -> Audit:
     seed = _seed(wish)
     study = _study(shown, others, seed)
     bayes = learnt(shown.candidates, study)
-    plain = attackers(shown.candidates, study, bayes, wish.known, seed)
+    plain = attackers(shown.candidates, study, bayes, wish.shares, seed)
     known: list[Attacker | Probe] = [*plain, *case.more, *case.probes]
     every = wish.chosen(known)
     mixed = None

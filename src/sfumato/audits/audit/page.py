@@ -13,7 +13,7 @@ from sfumato.audits.scales import ticks
 if TYPE_CHECKING:
     from sfumato.audits.audit.findings import Audit, Finding
 
-_ROW, _BAR, _LEFT, _RIGHT = 24, 12, 132.0, svg.WIDTH - 22
+_ROW, _BAR, _LEFT, _RIGHT = 24, 12, 176.0, svg.WIDTH - 22
 _CLASSES = {
     "held": "kept", "known anyway": "kept", "not promised": "soft",
     "beaten": "broken", "invalid": "broken",
@@ -101,7 +101,10 @@ def _rows(seen: Audit, x: svg.Scale) -> Iterator[str]:
 
 
 def _numbers(seen: Audit) -> str:
-    head = ("attack", "right", "surest 5%", "claimed", "control", "people", "seconds")
+    head = (
+        "attack", "right", "surest 5%", "claimed", "promised", "without the release", "control",
+        "people", "seconds",
+    )  # fmt: skip
     return table(head, map(_numbers_of, seen.findings))
 
 
@@ -112,6 +115,8 @@ def _numbers_of(one: Finding) -> tuple[str, ...]:
         percent(found.attacker.right),
         percent(found.attacker.surest),
         percent(found.attacker.claimed),
+        percent(found.bound) if found.promised else "–",
+        percent(found.baseline),
         "–" if found.control is None else percent(found.control.right),
         f"{found.attacker.n:,}",
         f"{one.seconds:.1f}",

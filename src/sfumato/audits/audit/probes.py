@@ -20,6 +20,7 @@ from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons
 from sfumato.audits.breach.view import View, chosen_column
 from sfumato.audits.join_risk import JoinRisk, join_risk
+from sfumato.audits.masking.guessing import looked_for, nearest_values
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.forms.registry import Release, form_of
@@ -41,6 +42,8 @@ def probes(
         yield from _join_probes(release, truth, listed)
     elif form.boxes:
         yield _linkage(release, truth)
+    elif form.masks:
+        yield _masked(release, truth, sensitive)
     elif not form.grouped:
         yield _noise(release, truth, sensitive)
     else:
@@ -116,6 +119,27 @@ def _noise(release: Any, truth: Microdata, sensitive: str | None) -> Probe:
         return Outcome(attacker, control, commonest, bound, max(bound, commonest))
 
     return Probe("linkage", "finds people's lines, and reads through the noise", GUESSES, made)
+
+
+def _masked(release: Any, truth: Microdata, sensitive: str | None) -> Probe:
+    columns = [one.name for one in release.manifest.of_role(Role.SENSITIVE)]
+
+    def made(seed: int, _left: float) -> Outcome:
+        if not columns:
+            raise NotApplicable("no column is sensitive, and no file says whose a row is")
+        name = chosen_column(columns, sensitive)
+        people = looked_for(truth.n_rows, seed)
+        own, mixed = people, np.random.default_rng(seed).permutation(truth.n_rows)[people]
+        attacker, control = (
+            Accuracy.of_chances(nearest_values(release, truth, name, people, whose))
+            for whose in (own, mixed)
+        )
+        codes = truth.codes[name]
+        commonest = float(np.bincount(codes).max() / len(codes))
+        return Outcome(attacker, control, commonest, 1.0, 1.0, promised=False)
+
+    who = "takes the value of the row that is nearest"
+    return Probe("nearest row", who, "names the value of {}", made)
 
 
 def _join_probes(release: Release, truth: Microdata, listed: Source | None) -> Iterator[Probe]:

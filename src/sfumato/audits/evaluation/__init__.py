@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,14 +24,22 @@ from sfumato.audits.evaluation.advice import Advice, advise
 from sfumato.audits.evaluation.attacking import attacked, stated
 from sfumato.audits.evaluation.default_workload import Workload, default_workload
 from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
+from sfumato.audits.evaluation.joint import Joint, joints_of
 from sfumato.audits.evaluation.limits import limits_of
-from sfumato.audits.evaluation.query_errors import QueryErrors, askable, compare_slowly
+from sfumato.audits.evaluation.query_errors import (
+    QueryErrors,
+    askable,
+    by_marginals,
+    compare_slowly,
+)
+from sfumato.audits.evaluation.trials import Effect, trial_of
 from sfumato.audits.join_risk import join_risk
 from sfumato.audits.masking import MaskingRisk, Moment, masking_risk, moments_of
 from sfumato.audits.report.page import render
 from sfumato.audits.report.writing import write_page
 from sfumato.audits.risk import Risk, assess
 from sfumato.audits.same_table import require_same
+from sfumato.audits.usefulness import Asked, Usefulness
 from sfumato.audits.verify import Verification, verify
 from sfumato.core.foreign import our_errors
 from sfumato.core.html import card, grid, lines, note
@@ -60,7 +68,10 @@ class Evaluation:
     those of masked columns, and ``masking_risk`` is that of a masked release which was made here.
     ``before`` and ``after`` are the risk of the table and of the release, where its tables can be
     read. ``attacked`` is what a learner makes of it; None where there is nothing to guess, or for
-    too many rows, which ``audit`` attacks when it is asked.
+    too many rows, which ``audit`` attacks when it is asked. ``joints`` say how far the published
+    distribution of all columns together is from the true one. ``usefulness`` is what the release
+    keeps of what goes with what, beside the marginals; None without a sensitive column that can be
+    asked about. ``effects`` are those of the changes that were tried and helped.
     """
 
     name: str
@@ -75,6 +86,9 @@ class Evaluation:
     before: Risk | None = None
     after: Risk | None = None
     attacked: Audit | None = None
+    joints: tuple[Joint, ...] = ()
+    usefulness: Usefulness | None = None
+    effects: Mapping[str, Effect] = field(default_factory=dict)
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -99,6 +113,7 @@ class Evaluation:
                 "not_covered": self.limits,
                 "metrics": self.manifest.metrics,
                 "distributions": [shown.to_dict() for shown in self.distributions],
+                "joint_distributions": [one.to_dict() for one in self.joints],
                 "cannot_be_asked": self.unasked,
                 "presence": self.presence,
                 "moments": [moment.to_dict() for moment in self.moments],
@@ -106,6 +121,7 @@ class Evaluation:
                 "risk": {"before": _stated(self.before), "after": _stated(self.after)},
                 "attacked": None if self.attacked is None else stated(self.attacked),
                 "queries": None if self.errors is None else self.errors.to_dict(),
+                "usefulness": None if self.usefulness is None else self.usefulness.to_dict(),
                 "advice": [{"figure": one.figure, "text": one.text} for one in self.advice],
             }
         )
@@ -144,6 +160,7 @@ def evaluate(
     workload: Sequence[str | Query] | None = None,
     *,
     queries: int | None = None,
+    learn: bool = False,
     seed: int | None = None,
     progress: Stages | None = None,
     memory_limit: int | None = None,
@@ -151,7 +168,8 @@ def evaluate(
     """Measure a release, or a release folder, against the table that it was made from.
 
     Without a ``workload`` so many random ``queries`` are asked, 600 unless they would be very long;
-    ``seed`` repeats them. ``progress`` hears the stage and the share of it that is done. A release
+    ``seed`` repeats them. With ``learn`` models are trained on the release, as ``usefulness`` does.
+    ``progress`` hears the stage and the share of it that is done. A release
     that does not fit into ``memory_limit`` bytes, half of what there is by default, is refused.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
@@ -174,6 +192,8 @@ def evaluate(
         compared.append(distribution(published, truth, *subject))
     asked = _workload(workload, truth.domain, queries, seed)
     errors = _errors(published, truth, asked, refused, lambda share: tell("asking", share))
+    useful = _usefulness(published, truth, refused, learn=learn, seed=seed or 0)
+    trial = trial_of(published.manifest, truth, tuple(compared), errors, useful)
     return Evaluation(
         name,
         published.manifest,
@@ -186,7 +206,24 @@ def evaluate(
         assess(truth),
         _risk(published, verification),
         attacked(published, truth, seed, tell) if verification.ok else None,
+        joints_of(published, truth, refused),
+        useful,
+        trial.effects() if verification.ok and trial is not None else {},
     )
+
+
+def _usefulness(
+    release: Release, table: TableParts, refused: Mapping[str, str], *, learn: bool, seed: int
+) -> Usefulness | None:
+    schema = table.schema
+    known = [set(names) - set(refused) for names in (schema.quasi, schema.sensitive)]
+    if not all(known) or not form_of(release).counted(release):
+        return None
+    try:
+        asked = Asked.of(table, tuple(refused))
+        return asked.usefulness(release, learn=learn, seed=seed)
+    except SfumatoError:
+        return None  # masked sensitive columns, of which single values cannot be asked
 
 
 def _risk(release: Release, verification: Verification) -> Risk | None:
@@ -269,6 +306,7 @@ def _errors(
         queries,
         len(asked.queries) - len(queries),
         compare_slowly(release, table, queries, tell),
+        by_marginals(table, queries),
     )
 
 

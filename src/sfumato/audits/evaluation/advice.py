@@ -1,6 +1,7 @@
 """What an owner could do next: rules over the figures of an evaluation.
 
-Every advice names the figure that led to it, so that its reader can judge both.
+Every advice names the figure that led to it, so that its reader can judge both. A change is only
+advised where it was tried on this table and helped (trials.py), and the advice says by how much.
 """
 
 from __future__ import annotations
@@ -11,21 +12,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfumato.algorithms.join.methods import Direct
-from sfumato.algorithms.mondrian import Mondrian
 from sfumato.audits.evaluation.query_errors import QueryErrors
-from sfumato.core.attribute import Kind
+from sfumato.audits.evaluation.trials import (
+    EMPTY,
+    FAIR,
+    LARGE_GROUPS,
+    MOVED,
+    SIZES,
+    WIDE,
+    widest,
+    worst_of,
+)
 from sfumato.forms.registry import FORMS
-from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 
 if TYPE_CHECKING:
     from sfumato.audits.evaluation import Evaluation
 
-_WIDE = 0.5  # an attribute whose cells cover half of its domain says little
-_EMPTY = 0.95  # ... and this much of it, nothing
-_MOVED = 0.10  # share of the rows that estimates put into another bin
-_LARGE_GROUPS = 2.0  # mean group size in units of k
 _POOR = 0.5  # relative error with which half of the queries of a size are as good as lost
-_FAIR = 0.2
 _SLANTED = 0.05
 _SURE = 0.9  # of being in the table
 
@@ -44,6 +47,7 @@ def advise(seen: Evaluation) -> tuple[Advice, ...]:
         *_about_promise(seen),
         *_about_presence(seen),
         *_about_bounds(seen),
+        *_about_associations(seen),
         *_about_text(seen),
         *_about_attributes(seen),
         *_about_distances(seen),
@@ -113,18 +117,19 @@ def _about_attributes(seen: Evaluation) -> Iterator[Advice]:
                 f"Give {shown.attribute} no role in the schema: it tells nothing.",
             )
     penalties = seen.manifest.metrics.get("ncp_by_attribute", {})
-    if empty := _named(penalties, _EMPTY, math.inf):
+    if empty := _named(penalties, EMPTY, math.inf):
         yield Advice(
             f"NCP is {empty}",
             "These attributes say next to nothing any more: publish them or not. Hardly a cut goes "
             "through them, so the others stay as they are without them; ask less of the promise "
             "if readers need them.",
         )
-    if wide := _named(penalties, _WIDE, _EMPTY):
+    if effect := seen.effects.get("narrower"):
         yield Advice(
-            f"NCP is {wide}",
-            "These attributes are published very coarsely. Without what readers do not need, the "
-            "others may become finer: try it; or ask less of the promise.",
+            f"NCP is {_named(penalties, WIDE, EMPTY)}",
+            f"Without {widest(penalties)} the others become finer: tried on this table, their mean "
+            f"NCP falls from {effect.before:.0%} to {effect.after:.0%}. Leave it out if readers do "
+            "not need it.",
         )
 
 
@@ -135,48 +140,68 @@ def _named(penalties: Mapping[str, float], least: float, below: float) -> str:
 
 
 def _about_distances(seen: Evaluation) -> Iterator[Advice]:
-    if not FORMS[seen.manifest.kind].own_boxes or not seen.distributions:
+    worst = worst_of(seen.distributions)
+    if not FORMS[seen.manifest.kind].own_boxes or worst is None or worst.distance < MOVED:
         return
-    worst = max(seen.distributions, key=lambda shown: shown.distance)
-    if worst.distance >= _MOVED:
-        yield Advice(
-            f"estimates put {worst.distance:.0%} of the rows into another bin of {worst.attribute}",
-            f"Frequent and rare values of {worst.attribute} stand in the same groups, and readers "
-            f"take them for equally frequent. {_finer(seen, worst.attribute)}, or leave it out.",
-        )
-
-
-def _finer(seen: Evaluation, name: str) -> str:
-    """What brings the groups of an attribute closer to its values."""
-    column = next(column for column in seen.manifest.columns if column.name == name)
-    if column.form == "label":
-        return "Publish --labels sets, which names the values of a group and not a whole branch"
-    if column.kind == Kind.NUMERICAL:
-        return "Declare bins for it in the schema, each of which holds about as many rows"
-    return "Give rare values one name before publishing (--query can do that)"
+    effect = seen.effects.get("sets")
+    remedy = (
+        "Readers should use the bounds beside estimates."
+        if effect is None
+        else "--labels sets names the values of a group and not a whole branch: tried on this "
+        f"table, {effect.after:.0%} of the rows are elsewhere then."
+    )
+    yield Advice(
+        f"estimates put {worst.distance:.0%} of the rows into another bin of {worst.attribute}",
+        f"Frequent and rare values of {worst.attribute} stand in the same groups, and readers "
+        f"take them for equally frequent. {remedy}",
+    )
 
 
 def _about_groups(seen: Evaluation) -> Iterator[Advice]:
-    manifest = seen.manifest
+    manifest, effects = seen.manifest, seen.effects
     ratio = manifest.metrics.get("average_group_size")
-    if ratio is None or ratio < _LARGE_GROUPS:
+    if ratio is None or ratio < LARGE_GROUPS:
         return
     figure = f"groups are {ratio:.1f} times as large as k asks"
-    sizes = (KAnonymity.name, KJoinAnonymity.name)
-    others = [str(part["model"]) for part in manifest.promise if part["model"] not in sizes]
-    algorithm = manifest.algorithm
-    if others:
-        text = f"Not k but {' and '.join(others)} decides how large groups are: ask less of it."
-        if algorithm.get("cuts") == "median":
-            text += ' Mondrian(cuts="all") tries more cuts and finds smaller groups.'
-        yield Advice(figure, text)
-    elif algorithm.get("relaxed") is False:
+    others = [str(part["model"]) for part in manifest.promise if part["model"] not in SIZES]
+    if effect := effects.get("lighter"):
+        yield Advice(
+            figure,
+            f"Not k but {' and '.join(others)} decides how large groups are: tried without it, "
+            f"they are {effect.after:.1f} times as large as k asks. Ask less of it.",
+        )
+    if effect := effects.get("cuts"):
+        yield Advice(
+            figure,
+            'Mondrian(cuts="all") tries more cuts: tried on this table, groups are '
+            f"{effect.after:.1f} times as large as k asks.",
+        )
+    if not others and (effect := effects.get("relaxed")):
         yield Advice(
             figure,
             "Many rows have equal values, and they are kept together, which loses no detail. If "
-            "groups are to be small all the same, --relaxed divides them: they then have k to "
-            "2k - 1 rows.",
+            "groups are to be small all the same, --relaxed divides them: tried on this table, "
+            f"they are {effect.after:.1f} times as large as k asks.",
         )
+
+
+def _about_associations(seen: Evaluation) -> Iterator[Advice]:
+    found = seen.usefulness
+    if found is None or found.verdict != "keeps little":
+        return
+    figure = (
+        f"conditional distributions are off by {found.distance:.1%}, and the marginals alone by "
+        f"{found.marginals:.1%}"
+    )
+    said = "This release beats the marginals by little: what goes with what is nearly lost."
+    effect = seen.effects.get("near")
+    remedy = (
+        "Other methods may keep more at the same promise: sfumato explore compares them."
+        if effect is None
+        else "Groups of neighbours (--near, the default) keep more: tried on this table, the "
+        f"release is then off by {effect.after:.1%}."
+    )
+    yield Advice(figure, f"{said} {remedy}")
 
 
 def _about_errors(seen: Evaluation) -> Iterator[Advice]:
@@ -184,10 +209,18 @@ def _about_errors(seen: Evaluation) -> Iterator[Advice]:
     poor = [] if errors is None else [band for band in errors.by_size if band.median >= _POOR]
     if not poor:
         return
-    widest = poor[-1]
-    figure = f"half of the answers about {widest.label} rows are off by {widest.median:.0%} or more"
-    remedy = FORMS[seen.manifest.kind].remedy
-    yield Advice(figure, f"Tell readers to trust larger counts only, or {remedy}.")
+    largest = poor[-1]
+    figure = (
+        f"half of the answers about {largest.label} rows are off by {largest.median:.0%} or more"
+    )
+    assert errors is not None
+    fair = [band for band in errors.by_size if band.median < FAIR]
+    if fair:
+        best = fair[-1]
+        told = f"half of those about {best.label} rows are off by less than {best.median:.1%}"
+        yield Advice(figure, f"Tell readers to trust larger counts only: {told}.")
+    else:
+        yield Advice(figure, "No size of count comes out well: readers should use the bounds.")
 
 
 def _about_bias(seen: Evaluation) -> Iterator[Advice]:
@@ -202,13 +235,11 @@ def _about_bias(seen: Evaluation) -> Iterator[Advice]:
 
 
 def _about_workload(seen: Evaluation) -> Iterator[Advice]:
-    algorithm, errors = seen.manifest.algorithm, seen.errors
-    unaware = algorithm.get("name") == Mondrian.name and "workload" not in algorithm
-    if errors is not None and errors.given and unaware and _median(errors) >= _FAIR:
+    if effect := seen.effects.get("workload"):
         yield Advice(
-            f"half of your own queries are off by {_median(errors):.0%} or more",
-            "Mondrian(workload=...) cuts where these queries need it; see also what that does to "
-            "other queries.",
+            f"half of your own queries are off by {effect.before:.0%} or more",
+            "Mondrian(workload=...) cuts where these queries need it: tried on this table, half of "
+            f"them are off by {effect.after:.0%} or less. See also what that does to others.",
         )
 
 
@@ -219,9 +250,10 @@ def _nothing(seen: Evaluation) -> Advice:
         figure += f", and half of the answers are off by less than {_median(errors):.1%}"
     if errors is not None and errors.given:
         text = "Your own queries fare well. Nothing is said about others."
+    elif seen.usefulness is not None:
+        text = seen.usefulness.sentences[0]
     else:
-        # lists of random values average every association away: on census data anatomized tables
-        # hardly beat the product of the marginals, and did well here all the same
+        # lists of random values average every association away
         text = (
             "Counts of random values do not tell whether attributes still go together as they did: "
             "they come out well even where such relations are lost. Ask what readers will ask "

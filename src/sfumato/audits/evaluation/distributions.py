@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.answers.answerer import Answerer
 from sfumato.answers.rows import KeyCounts
 from sfumato.asking.ask import answerer, answerer_about, bound_all, counts_of
-from sfumato.audits.evaluation.bins import Bin, bins_of, shown
+from sfumato.audits.bins import Bin, bins_of, shown
 from sfumato.core.answer import CountAnswers
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.attribute import Attribute

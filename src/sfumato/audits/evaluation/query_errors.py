@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.algorithms.base import Progress
+from sfumato.answers.accuracy import Accuracy, accuracy
+from sfumato.asking.ask import counts
 from sfumato.asking.compare import Comparison, compare
 from sfumato.audits.scales import short
 from sfumato.core.arrays import Flags, Floats
 from sfumato.core.askable import Askable
-from sfumato.core.query import Query
+from sfumato.core.query import COUNT, Query
 from sfumato.queries.sql.writing import sql_of
 
 _CURVE = 60  # points of the cumulative curve
@@ -54,7 +56,8 @@ class QueryErrors:
     """A workload, the answers to it beside the truth, and what can be read from them.
 
     ``given`` tells a workload of the owner's from a random one. ``left_out`` counts queries about
-    columns that cannot be asked about.
+    columns that cannot be asked about. ``marginals`` are the answers of whoever knows every column
+    alone and takes them for independent; None where a query asks for more than one count.
     """
 
     workload: str
@@ -62,6 +65,7 @@ class QueryErrors:
     queries: tuple[Query, ...]
     left_out: int
     comparison: Comparison
+    marginals: Floats | None = None
 
     @property
     def counted(self) -> Flags:
@@ -75,6 +79,12 @@ class QueryErrors:
         total = float(np.abs(self.comparison.truth).sum())
         off = float((self.comparison.estimate - self.comparison.truth).sum())
         return off / total if total else math.nan
+
+    @property
+    def without(self) -> Accuracy | None:
+        """The errors of the marginals alone."""
+        alone = self.marginals
+        return None if alone is None else accuracy(self.comparison.truth, alone)
 
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
@@ -125,6 +135,7 @@ class QueryErrors:
             "left_out": self.left_out,
             **self.comparison.to_dict(),
             "bias": self.bias,
+            "marginals": None if self.without is None else _accuracy(self.without),
             "curve": [{"error": error, "share": share} for error, share in self.curve],
             "by_size": [_stated(band) for band in self.by_size],
             "by_attributes": [_stated(band) for band in self.by_attributes],
@@ -177,6 +188,22 @@ def compare_slowly(
         parts.append(replace(part, query=part.query + first))
     columns = ([getattr(part, field.name) for part in parts] for field in fields(Comparison))
     return Comparison(*map(np.concatenate, columns))
+
+
+def by_marginals(table: Askable, queries: Sequence[Query]) -> Floats | None:
+    """What the single columns alone make of counts; None if something else is asked."""
+    if any(query.select != (COUNT,) or query.by for query in queries):
+        return None
+    alone = [Query({name: one}) for query in queries for name, one in query.where.items()]
+    everybody, *counted = counts(table, [Query(), *alone]).estimate.tolist()
+    shares = iter([rows / everybody for rows in counted])
+    found = [everybody * math.prod(next(shares) for _ in query.where) for query in queries]
+    return np.array(found)
+
+
+def _accuracy(alone: Accuracy) -> dict[str, float]:
+    errors = {f"{share:.0%}": error for share, error in alone.quantiles().items()}
+    return {"average": alone.average, **errors}
 
 
 def _size_label(power: int) -> str:

@@ -22,21 +22,17 @@ from typing import Any
 import numpy as np
 
 from sfumato.algorithms.masking.mask import numbers_of
+from sfumato.audits.masking.distances import nearest, people_among, sides_of
 from sfumato.core.arrays import Counts, Flags, Floats, Ints
 from sfumato.core.attribute import Kind
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
-from sfumato.core.schema import Role
 from sfumato.errors import DataError, ParameterError
-from sfumato.forms.manifest import PublishedColumn, encoded
+from sfumato.forms.manifest import PublishedColumn
 from sfumato.forms.masked.blurs import numbers_shown
 from sfumato.forms.masked.release import MaskedTable
 
-_PEOPLE = 2_000
-_CELLS = 4_000_000  # of distances that are held at once
-_WORK = 400_000_000  # distances at most
 _WIDTH = 0.05  # of all ranks, on either side
-_ALIKE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ def masking_risk(release: MaskedTable, table: Microdata, *, width: float = _WIDT
     if not 0 < width < 1:
         raise ParameterError(f"width must lie between 0 and 1, not {width}", parameter="width")
     origin = _origin(release, table)
-    people = min(release.table.num_rows, _PEOPLE, max(1, _WORK // release.table.num_rows))
+    people = min(release.table.num_rows, people_among(release.table.num_rows))
     near, blindly = {}, {}
     for column in release.manifest.columns:
         if column.name in release.distortions and column.kind == Kind.NUMERICAL:
@@ -132,35 +128,9 @@ def _near(rank: Floats, first: Counts, last: Counts, width: float) -> float:
 
 def _linked(release: MaskedTable, table: Microdata, origin: Ints, people: int) -> float:
     """The share of people whose own row is the nearest, or one of so many."""
-    sides = [
-        _side(release, table, column, origin) for column in release.manifest.of_role(Role.QUASI)
-    ]
-    at_once = max(1, _CELLS // len(origin))
+    row_of = np.argsort(origin)
     right = 0.0
-    for low in range(0, people, at_once):
-        some = np.arange(low, min(low + at_once, people))
-        apart = np.zeros((len(some), len(origin)))
-        for true, shown, is_number in sides:
-            difference = true[some][:, None] - shown[None, :]
-            apart += difference**2 if is_number else difference != 0
-        least = apart.min(axis=1, keepdims=True)
-        nearest = apart <= least * (1 + _ALIKE) + _ALIKE
-        right += float((nearest[np.arange(len(some)), some] / nearest.sum(axis=1)).sum())
+    for some, near in nearest(sides_of(release, table), origin[:people]):
+        own = near[np.arange(len(some)), row_of[some]]
+        right += float((own / near.sum(axis=1)).sum())
     return right / people
-
-
-def _side(
-    release: MaskedTable, table: Microdata, column: PublishedColumn, origin: Ints
-) -> tuple[Floats, Floats, bool]:
-    """True and shown values of a column, in standard deviations or as codes."""
-    attribute, codes = table.attributes[column.name], table.codes[column.name][origin]
-    if attribute.kind is Kind.NUMERICAL:
-        true, known = numbers_of(attribute, codes)
-        shown, there = numbers_shown(release.table.column(column.name))
-        unit = float(true[known].std()) or 1.0 if known.any() else 1.0
-        far = 10.0  # what is missing is like nothing but what is missing too
-        return np.where(known, true / unit, far), np.where(there, shown / unit, far), True
-    found, shown_codes = encoded(column, release.table.column(column.name))
-    place = {value: code for code, value in enumerate(attribute.values.to_pylist())}
-    match = [place.get(value, -1) for value in found.values.to_pylist()] + [attribute.missing_code]
-    return codes.astype(np.float64), np.array(match, np.float64)[shown_codes], False

@@ -52,12 +52,18 @@ def _alarm(seen: Comparison) -> str:
 def _summary(found: QueryErrors) -> str:
     seen = found.comparison
     quantiles = seen.quantiles()
-    errors = [
+    errors: list[tuple[str, ...]] = [
         ("Average error", percent(seen.average)),
         *((f"{share:.0%} of answers are off by at most", percent(error))
           for share, error in quantiles.items()),
         ("All estimates together are off by", _signed(found.bias)),
     ]  # fmt: skip
+    head: tuple[str, ...] = ("Estimates", "")
+    if (alone := found.without) is not None:
+        of_marginals = [alone.average, *alone.quantiles().values()]
+        beside = [*map(percent, of_marginals), ""]
+        errors = [(*line, other) for line, other in zip(errors, beside, strict=True)]
+        head = ("Estimates", "release", "marginals alone")
     bounds = [
         ("Truth within bounds (must be 100%)", percent(seen.coverage)),
         ("Answers whose bounds leave one value", percent(seen.exact)),
@@ -65,7 +71,7 @@ def _summary(found: QueryErrors) -> str:
         ("... relative to the true answer", percent(seen.relative_width)),
         ("True answer is 0 (left out of errors)", f"{seen.zero_truth:,} of {len(seen):,}"),
     ]
-    tables = (table(("Estimates", ""), errors), table(("Bounds", ""), bounds))
+    tables = (table(head, errors), table(("Bounds", ""), bounds))
     return f'<div class="figures">{"".join(f"<div>{one}</div>" for one in tables)}</div>'
 
 

@@ -35,8 +35,24 @@ def section(seen: Evaluation) -> str:
     return part(
         "Distributions, original against published",
         _lead(seen),
-        f'{_refusals(seen)}{key}<div class="figures">{drawn}</div>',
+        f'{_refusals(seen)}{key}<div class="figures">{drawn}</div>{_joints(seen)}',
     )
+
+
+def _joints(seen: Evaluation) -> str:
+    """All columns together, which no chart can show."""
+    if not seen.joints:
+        return ""
+    rows = [
+        (safe(one.sensitive, 60), number(one.divergence), number(one.marginals))
+        for one in seen.joints
+    ]
+    said = (
+        "<p>All quasi-identifiers together with a sensitive column: by how many bits per person "
+        "the published distribution is off (Kullback-Leibler divergence), and by how many one is "
+        "that has every single column right and nothing of what goes with what.</p>"
+    )
+    return said + table(("", "published", "single columns alone"), rows)
 
 
 def _refusals(seen: Evaluation) -> str:

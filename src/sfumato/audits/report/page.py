@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.audits.report import answers, cost, distributions, masks, promise, risk
+from sfumato.audits.report import answers, cost, distributions, masks, promise, risk, usefulness
 from sfumato.audits.report.document import document
 from sfumato.audits.report.text import part, percent, safe
 
@@ -19,6 +19,7 @@ def render(seen: Evaluation) -> str:
         promise.section(seen),
         risk.section(seen),
         cost.section(seen.manifest),
+        usefulness.section(seen),
         distributions.section(seen),
         answers.section(seen),
         masks.section(seen),
@@ -39,6 +40,8 @@ def _header(seen: Evaluation) -> str:
         ("algorithm", f"<b>{safe(_algorithm(manifest.algorithm))}</b>"),
         ("promise", promised),
     ]
+    if seen.usefulness is not None:
+        cards.append(("of what goes with what", f"<b>{safe(seen.usefulness.verdict)}</b>"))
     if seen.errors is not None:
         cards.append(
             ("median error of answers", f"<b>{percent(seen.errors.comparison.median)}</b>")

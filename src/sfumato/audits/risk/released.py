@@ -39,6 +39,8 @@ def of_folder(path: str | Path, memory: int, population: Source | None = None) -
 def of_release(release: Release, population: Source | None = None) -> Risk:
     """The risk of a release in memory."""
     form, manifest = form_of(release), release.manifest
+    if (why := form.stands_for_nobody(release)) is not None:
+        raise ParameterError(why, parameter="release")
     quasi = _names(manifest, Role.QUASI)
     evidence = evidence_of(release)
     require_sound(evidence.flaws())

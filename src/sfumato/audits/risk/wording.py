@@ -97,6 +97,8 @@ def _about_all(risk: Risk) -> str:
 
 def _about_sets(risk: Risk) -> Iterator[str]:
     found = risk.sets
+    if found is None and risk.sensitive:
+        yield "Which columns single people out was not looked for."
     if found is None or not found.sets:
         return
     for one in found.sets[:_SETS]:

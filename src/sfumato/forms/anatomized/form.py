@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sfumato.answers.lines import BY_ROWS
 from sfumato.core.histograms import Histograms
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
@@ -52,5 +53,5 @@ ANATOMIZED = Form(
     count_column=COUNT,
     group_column=GROUP,
     slices=SLICES,
-    remedy="ask for a smaller l",
+    lines=BY_ROWS,
 )

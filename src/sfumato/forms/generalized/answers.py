@@ -78,7 +78,7 @@ class Boxed(Certain):
         if name not in self.quasi:
             found = self.rows.tally_by(where, name, self._scope(where))
             return found.with_left_out(self.left_out)
-        sides, of_box = self._side(name)
+        sides, of_box = self.side(name)
         keys = sides.keys()
         scope = self._scope({other: wanted for other, wanted in where.items() if other != name})
         rows = self.rows.tally(where, scope)
@@ -122,6 +122,12 @@ class Boxed(Certain):
             chosen.most(found[open_]),
         )
 
+    def side(self, name: str) -> tuple[Sides, Codes]:
+        """The different sides along an attribute, and which of them each box has."""
+        if name not in self._sides:
+            self._sides[name] = read_sides(self.quasi[name], self.boxes)
+        return self._sides[name]
+
     def _of_rows(self, where: Where, name: str, scope: Scope) -> Choices:
         """Every row of a box is chosen or not for itself, so equal rows are a cluster."""
         together = self.rows.choices(where, name, scope)
@@ -143,7 +149,7 @@ class Boxed(Certain):
         scope = Scope.whole(self.sizes)
         for name, wanted in where.items():
             if name in self.quasi:
-                sides, of_box = self._side(name)
+                sides, of_box = self.side(name)
                 share, sure, possible = (part[of_box] for part in sides.read(wanted))
                 scope = Scope(
                     scope.share * share,
@@ -154,7 +160,7 @@ class Boxed(Certain):
 
     def _extents(self, where: Where, name: str, function: str, found: Found) -> Extents:
         """What the wanted values of an attribute are in each box."""
-        sides, of_box = self._side(name)
+        sides, of_box = self.side(name)
         extents = Extents(*(ends[of_box] for ends in sides.extents(where[name])))
         column = self.quasi[name]
         # boxes of which every value is wanted and none may be missing
@@ -169,11 +175,6 @@ class Boxed(Certain):
             low, high = (np.where(whole, getattr(extents, end), other) for other in extents[:2])
             return Extents(low, high, extents.mean)
         return extents
-
-    def _side(self, name: str) -> tuple[Sides, Codes]:
-        if name not in self._sides:
-            self._sides[name] = read_sides(self.quasi[name], self.boxes)
-        return self._sides[name]
 
 
 def _exact(manifest: Manifest) -> Iterable[PublishedColumn]:

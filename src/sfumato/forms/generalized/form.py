@@ -21,6 +21,7 @@ from sfumato.forms.generalized.answers import Boxed
 from sfumato.forms.generalized.blocks import arranged
 from sfumato.forms.generalized.counted import CountedTable
 from sfumato.forms.generalized.evidence import Generalized, within
+from sfumato.forms.generalized.lines import BY_BOXES
 from sfumato.forms.generalized.release import (
     GeneralizedTable,
     boxes_of,
@@ -92,4 +93,5 @@ GENERALIZED = Form(
     parts=_parts,
     fold=CountedTable.read,
     slices=SLICES,
+    lines=BY_BOXES,
 )

@@ -78,5 +78,4 @@ JOINED = Form(
     "out",
     counted=_counted,
     limits=_limits,
-    remedy="join with a longer list of people",
 )

@@ -2,9 +2,12 @@
 
 Every row is a group of its own. It satisfies the conditions on exact columns or not, and those on
 masked ones with the chances that blurs give it; these are taken to be independent, so a row weighs
-their product W, and a count is the sum of weights. If W is the chance, the sum of W (1 - W) is the
-variance of the count, which the normal 80% interval goes by; a blur that had to estimate the
-chances says by how much more. The interval is approximate, and believes what is stated.
+their product W, and a count is the sum of weights. With P the chance that the row satisfies them,
+W is off by (W - 1)^2 in P cases and by W^2 in the others: the sum of W^2 - 2 W P + P is the mean
+square error of the count, which the normal 80% interval goes by. Often W and P are the same, and
+the sum is that of P (1 - P). Where more is asked than cells can tell apart, the interval begins
+where none of what is doubtful counts and ends where all does. It is approximate, and believes
+what is stated.
 
 Hard bounds know nothing of chance: nothing in the table keeps a row from having any value, so sums
 and extremes of masked columns have none and are refused, as is grouping by values that rows
@@ -13,9 +16,9 @@ need not have. ``MaskedTable.mean`` and its like estimate without bounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import sqrt
 from statistics import NormalDist
 
@@ -33,12 +36,21 @@ from sfumato.core.arrays import Counts, Floats
 from sfumato.core.compiled import announce
 from sfumato.errors import ParameterError, QueryRefused, SchemaError
 from sfumato.forms.catalogs import catalog_of
-from sfumato.forms.masked.blurs import Blur, blur_of
+from sfumato.forms.manifest import PublishedColumn
+from sfumato.forms.masked.blurs import Blur, aggregated
+from sfumato.forms.masked.distortion import MICROAGGREGATION, NOISE, SWAPPING, Distortion
+from sfumato.forms.masked.noisy import noisy
 from sfumato.forms.masked.release import MaskedTable
+from sfumato.forms.masked.swapped import swapped
 from sfumato.queries.columns import Catalog
 from sfumato.queries.values import Range, Values
 
 LEVEL = 0.8  # of likely intervals, as for noise of other kinds
+_BLURS: Mapping[str, Callable[[MaskedTable, PublishedColumn], Blur]] = {
+    MICROAGGREGATION: aggregated,
+    NOISE: noisy,
+    SWAPPING: swapped,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +61,7 @@ class Masked:
     rows: Rows
     sizes: Counts
     blurs: Mapping[str, Blur]
+    stated: Mapping[str, Distortion]
 
     @classmethod
     def of_release(cls, release: MaskedTable) -> Masked:
@@ -61,6 +74,7 @@ class Masked:
             Rows.of(exact.columns, np.arange(n, dtype=np.int32), n),
             np.ones(n, np.int64),
             blurs_of(release),
+            release.distortions,
         )
 
     def find(self, where: Where) -> Found:
@@ -70,14 +84,22 @@ class Masked:
 
     def likely(self, where: Where, level: float = LEVEL) -> Likely:
         """Where the count lies, so far as chance can be trusted."""
-        found = self.find(where)
-        weights, rows = found.scope.share, found.rows
-        estimate = float((weights * rows).sum())
-        variance = abs(float((weights * (1 - weights) * rows).sum())) * self._doubt(where)
-        half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(variance)
-        most = float(rows.sum())
-        lo, hi = (min(max(0.0, end), most) for end in (estimate - half, estimate + half))
-        return Likely(level, lo, hi)
+        self._require_apart([name for name in self.blurs if name in where])
+        rows = self.rows.tally(where, Scope.whole(self.sizes))
+        z, most = NormalDist().inv_cdf((1 + level) / 2), float(rows.sum())
+        if len(where) == 1 and self._keeps(where):
+            count = float(round(self.find(where).counted().estimate))
+            return Likely(level, count, count)
+        ends = []
+        for edge in (-1, 1):
+            weights, chances = self._asked(where, edge)
+            errors = weights**2 - 2 * weights * chances + chances
+            error = max(0.0, float((errors * rows).sum()))
+            if self._keeps(where):  # all errors together are none, and so a part of them is less
+                error *= 1 - error / max(error, float(errors.sum()), 1e-9)
+            end = float((weights * rows).sum()) + edge * z * sqrt(error)
+            ends.append(min(max(0.0, end), most))
+        return Likely(level, *ends)
 
     def counts_by(self, where: Where, name: str) -> KeyCounts:
         """For every value of an exact attribute."""
@@ -107,6 +129,7 @@ class Masked:
         return self.rows.choices(where, name, scope)
 
     def _scope(self, where: Where) -> Scope:
+        self._require_apart([name for name in self.blurs if name in where])
         asked = [blur.weights(where[name]) for name, blur in self.blurs.items() if name in where]
         if not asked:
             return Scope.whole(self.sizes)
@@ -114,20 +137,36 @@ class Masked:
         cap = np.zeros_like(self.sizes) if none else self.sizes
         return Scope(np.prod(asked, axis=0), self.sizes, cap)
 
-    def _doubt(self, where: Where) -> float:
-        """The largest of those of the conditions."""
-        return max(
-            blur.doubt(where[name], blur.weights(where[name]))
-            for name, blur in self.blurs.items()
-            if name in where
-        )
+    def _keeps(self, where: Where) -> bool:
+        """Whether it is about a single masked column, whose values only changed places."""
+        return [self.stated[name].model for name in where if name in self.stated] == [SWAPPING]
+
+    def _require_apart(self, asked: Sequence[str]) -> None:
+        """Products of weights are right where noise is independent, and not where it is not."""
+        for one, other in combinations(asked, 2):
+            stated = self.stated[one]
+            if stated.model == NOISE and stated.spread.get(other):
+                raise QueryRefused(
+                    f"the noise of {one!r} and {other!r} is correlated, so that counts by both "
+                    "cannot be corrected; ask about one of them at a time",
+                    clause=one,
+                )
+
+    def _asked(self, where: Where, edge: int) -> tuple[Floats, Floats]:
+        """What every row weighs under all conditions, and how likely it satisfies them."""
+        weights, chances = np.ones(len(self.sizes)), np.ones(len(self.sizes))
+        for name, blur in self.blurs.items():
+            if name in where:
+                weights = weights * blur.weights(where[name], edge)
+                chances = chances * blur.chances(where[name], edge)
+        return weights, chances
 
 
 def blurs_of(release: MaskedTable) -> dict[str, Blur]:
     """Every masked column, prepared."""
     stated = release.distortions
     return {
-        column.name: blur_of(column, release.table.column(column.name), stated[column.name])
+        column.name: _BLURS[stated[column.name].model](release, column)
         for column in release.manifest.columns
         if column.name in stated
     }
@@ -146,4 +185,4 @@ def expected_between(release: MaskedTable, name: str, edges: Sequence[float]) ->
     parts = [
         Values(ranges=(Range(low, high, False, high != ends[-1]),)) for low, high in pairwise(ends)
     ]
-    return np.array([float(blur.weights(part).sum()) for part in parts])
+    return np.array([float(blur.chances(part).sum()) for part in parts])

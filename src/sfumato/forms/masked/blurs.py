@@ -4,11 +4,13 @@ microaggregation  a number   normal around the group's mean, with the scatter th
                              right for all groups together, a model for a single one
                   a category the shown value, but for the share of rows that is stated to have
                              another, which are taken to have any as often as it is shown
+additive noise    a number   in cells (noisy.py); chances and weights by what must have been there
+swapping          any value  in cells of ranks (swapped.py), in the same way
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, erf, floor, inf, sqrt
 from typing import Any, Protocol
@@ -21,7 +23,8 @@ from sfumato.core.arrays import Flags, Floats, Ints
 from sfumato.core.attribute import Kind, as_floats
 from sfumato.core.moments import unit_number
 from sfumato.forms.manifest import PublishedColumn, encoded
-from sfumato.forms.masked.distortion import MICROAGGREGATION, Distortion
+from sfumato.forms.masked.deconvolution import Channel
+from sfumato.forms.masked.release import MaskedTable
 from sfumato.queries.values import Range, Values
 
 _FAR = 8.0  # standard deviations, beyond which nothing lies
@@ -30,14 +33,18 @@ _NORMAL = np.array([(1 + erf(z / sqrt(2))) / 2 for z in _GRID])
 
 
 class Blur(Protocol):
-    """A masked column, prepared for questions."""
+    """A masked column, prepared for questions.
 
-    def weights(self, wanted: Values) -> Floats:
+    An ``edge`` below or above 0 counts what may or may not be wanted, because finer things are
+    asked than can be told apart, as all unwanted or all wanted.
+    """
+
+    def weights(self, wanted: Values, edge: int = 0) -> Floats:
         """What each row counts for: 1 or 0 on average, as its value is wanted or not."""
         ...
 
-    def doubt(self, wanted: Values, weights: Floats) -> float:
-        """By how much the variance of a count exceeds that of weights that are known chances."""
+    def chances(self, wanted: Values, edge: int = 0) -> Floats:
+        """How likely the value of each row is wanted; often the same."""
         ...
 
 
@@ -50,16 +57,16 @@ class Scattered:
     deviation: float
     line: Line
 
-    def weights(self, wanted: Values) -> Floats:
+    def weights(self, wanted: Values, _edge: int = 0) -> Floats:
         """By the normal distribution."""
         chance = np.zeros(len(self.shown))
         for low, high in self.line.ends_of(wanted):
             chance += self._below(high) - self._below(low)
         return np.where(self.known, np.clip(chance, 0.0, 1.0), float(wanted.missing))
 
-    def doubt(self, _wanted: Values, _weights: Floats) -> float:
-        """Chances are taken for known."""
-        return 1.0
+    def chances(self, wanted: Values, edge: int = 0) -> Floats:
+        """The weights are chances."""
+        return self.weights(wanted, edge)
 
     def _below(self, end: float) -> Floats:
         if self.deviation <= 0 or abs(end) == inf:
@@ -76,15 +83,45 @@ class Replaced:
     codes: Ints
     changed: float
 
-    def weights(self, wanted: Values) -> Floats:
+    def weights(self, wanted: Values, _edge: int = 0) -> Floats:
         """Those that are shown, mixed with what is shown on the whole."""
         shown = self.domain.marks(wanted)[self.codes].astype(np.float64)
         weights: Floats = (1 - self.changed) * shown + self.changed * shown.mean()
         return weights
 
-    def doubt(self, _wanted: Values, _weights: Floats) -> float:
-        """Chances are taken for known."""
-        return 1.0
+    def chances(self, wanted: Values, edge: int = 0) -> Floats:
+        """The weights are chances."""
+        return self.weights(wanted, edge)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Values that were moved between cells by known chances (deconvolution.py).
+
+    ``shares`` tells which part of the values of each cell is wanted.
+    """
+
+    cells: Ints
+    known: Flags
+    channel: Channel
+    shares: Callable[[Values], Floats]
+
+    def weights(self, wanted: Values, edge: int = 0) -> Floats:
+        """Of the cells that rows show."""
+        return self._of_rows(self.channel.weights(self._asked(wanted, edge)), wanted)
+
+    def chances(self, wanted: Values, edge: int = 0) -> Floats:
+        """The same."""
+        return self._of_rows(self.channel.chances(self._asked(wanted, edge)), wanted)
+
+    def _asked(self, wanted: Values, edge: int) -> Floats:
+        shares: Floats = np.round(self.shares(wanted), 9)
+        if edge == 0:
+            return shares
+        return np.floor(shares) if edge < 0 else np.ceil(shares)
+
+    def _of_rows(self, by_cell: Floats, wanted: Values) -> Floats:
+        return np.where(self.known, by_cell[self.cells], float(wanted.missing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +134,14 @@ class Line:
     def ends_of(self, wanted: Values) -> list[tuple[float, float]]:
         """Points and ranges as intervals; around a whole number lies half a step."""
         return [self._ends(part) for part in wanted.all_ranges()]
+
+    def shares(self, wanted: Values, edges: Floats) -> Floats:
+        """Which part of each cell between edges is wanted; the outer cells have no end."""
+        found = np.zeros(len(edges) - 1)
+        for low, high in self.ends_of(wanted):
+            left, right = np.maximum(edges[:-1], low), np.minimum(edges[1:], high)
+            found += np.maximum(right - left, 0.0) / np.diff(edges)
+        return np.clip(found, 0.0, 1.0)
 
     def _ends(self, part: Range) -> tuple[float, float]:
         low = -inf if part.low is None else self.number(part.low)
@@ -119,11 +164,6 @@ class Line:
         return float(value)
 
 
-def blur_of(column: PublishedColumn, values: pa.ChunkedArray, stated: Distortion) -> Blur:
-    """A masked column, by what is stated of it."""
-    return _BLURS[stated.model](column, values, stated)
-
-
 def numbers_shown(values: pa.ChunkedArray) -> tuple[Floats, Flags]:
     """The numbers of rows, 0 where there is none, and where there is one."""
     array = values.combine_chunks()
@@ -133,15 +173,12 @@ def numbers_shown(values: pa.ChunkedArray) -> tuple[Floats, Flags]:
     return shown, known
 
 
-def _aggregated(column: PublishedColumn, values: pa.ChunkedArray, stated: Distortion) -> Blur:
+def aggregated(release: MaskedTable, column: PublishedColumn) -> Blur:
+    """A column that shows averages, or most frequent values."""
+    values, stated = release.table.column(column.name), release.distortions[column.name]
     if column.kind == Kind.NUMERICAL:
         shown, known = numbers_shown(values)
         line = Line(stated.step, values.type)
         return Scattered(shown, known, sqrt(stated.variance), line)
     attribute, codes = encoded(column, values)
     return Replaced(Domain(attribute), codes, stated.changed)
-
-
-_BLURS: Mapping[str, Callable[[PublishedColumn, pa.ChunkedArray, Distortion], Blur]] = {
-    MICROAGGREGATION: _aggregated,
-}

@@ -4,6 +4,11 @@ One line of the promise for each masked column:
 
     microaggregation  spread, step   a number: covariances of what rows lie away from their groups
     microaggregation  changed        a category: the share of rows that show another value
+    additive noise    spread, step   covariances of the noise
+    swapping          reach, inside  with rows up to this share of all ranks away, which are equal
+                                     on these columns
+    swapping          and spread     a number: covariances that swapping took away, those with
+                                     numbers that are not masked among them
 
 ``spread`` leads from the names of masked numbers to covariances, ``step`` is 1 where values are
 whole, or a day in milliseconds (0 where neither). All are figures of the whole table, with four
@@ -21,10 +26,14 @@ from sfumato.errors import SchemaError
 from sfumato.forms.manifest import Manifest
 
 MICROAGGREGATION = "microaggregation"
+NOISE = "additive noise"
+SWAPPING = "swapping"
 _DIGITS = 4
 _STEPS = (0, 1, 86_400_000)
 _SHAPES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     MICROAGGREGATION: (("spread", "step"), ("changed",)),
+    NOISE: (("spread", "step"),),
+    SWAPPING: (("reach", "inside", "spread"), ("reach", "inside")),
 }
 
 
@@ -37,6 +46,8 @@ class Distortion:
     spread: Mapping[str, float] = field(default_factory=dict)
     step: int = 0
     changed: float = 0.0
+    reach: float = 0.0
+    inside: tuple[str, ...] = ()
 
     @property
     def variance(self) -> float:
@@ -62,7 +73,9 @@ def distortion_of(stated: Mapping[str, Any]) -> Distortion:
     """One line, read; raises where it is not such a line."""
     for flaw in flaws_of(stated):
         raise SchemaError(f"release.json does not say how a column was masked: {flaw}")
-    return Distortion(**stated)
+    found: dict[str, Any] = {**stated}
+    found["inside"] = tuple(stated.get("inside", ()))
+    return Distortion(**found)
 
 
 def flaws_of(stated: Mapping[str, Any]) -> Iterator[str]:
@@ -94,4 +107,8 @@ _CHECKS: Mapping[str, Any] = {
     "spread": _is_spread,
     "step": lambda value: type(value) is int and value in _STEPS,
     "changed": lambda value: _is_figure(value) and 0 <= value <= 1,
+    "reach": lambda value: type(value) is float and 0 < value <= 1,
+    "inside": lambda value: (
+        isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    ),
 }

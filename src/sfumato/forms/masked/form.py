@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.attribute import Kind
 from sfumato.core.histograms import Histograms
 from sfumato.core.schema import Role
 from sfumato.forms.evidence import Check, Evidence
@@ -14,14 +15,21 @@ from sfumato.forms.figures import group_figures
 from sfumato.forms.form import Form
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.masked.answers import Masked as Answers
-from sfumato.forms.masked.distortion import MICROAGGREGATION, distortions, flaws_of, is_distortion
+from sfumato.forms.masked.distortion import (
+    MICROAGGREGATION,
+    NOISE,
+    SWAPPING,
+    distortions,
+    flaws_of,
+    is_distortion,
+)
 from sfumato.forms.masked.evidence import Masked as Rows
 from sfumato.forms.masked.release import MaskedTable
 from sfumato.models.anonymity import KAnonymity
 from sfumato.models.registry import model_from_dict
 
 # the method that makes each kind of mask
-_MAKERS = {MICROAGGREGATION: "microaggregate"}
+_MAKERS = {MICROAGGREGATION: "microaggregate", NOISE: "noise", SWAPPING: "swap"}
 _EXACT_SENSITIVE = (
     "Sensitive values stand beside masked ones as they are: whoever finds a person's row, or a "
     "group all of whose rows have one value, knows it."
@@ -29,6 +37,11 @@ _EXACT_SENSITIVE = (
 _NO_PROMISE = (
     "Masking promises nothing about a person: how often a row is found by its values can only be "
     "measured, by the owner (sf.masking_risk)."
+)
+
+_NOT_COUNTED = (
+    "rows of this release show other values than people have, so that counting those which are "
+    "alike says nothing about people; sf.masking_risk measures how often they are found"
 )
 
 
@@ -65,17 +78,43 @@ def _statements(release: MaskedTable) -> Iterator[str]:
         yield f"column {exact[0]!r} is not masked, and k-anonymity is promised"
     if not any(flaw for one in manifest.promise if is_distortion(str(one.get("model")))
                for flaw in flaws_of(one)):  # fmt: skip
+        yield from _other_columns(manifest)
+        yield from _other_swaps(manifest)
         yield from _lopsided(manifest)
+
+
+def _other_columns(manifest: Manifest) -> Iterator[str]:
+    """Columns that the method is said to mask, and others that are masked."""
+    named = manifest.algorithm.get("columns")
+    if named and set(map(str, named)) != set(distortions(manifest)):
+        yield "the algorithm names other columns than those that are masked"
 
 
 def _lopsided(manifest: Manifest) -> Iterator[str]:
     """Covariances of columns that are none, or that differ by which column states them."""
     found = {name: one.spread for name, one in distortions(manifest).items() if one.spread}
+    exact = [
+        one.name for one in manifest.columns if one.form == "value" and one.kind == Kind.NUMERICAL
+    ]
+    swapped = any(one.model == SWAPPING for one in distortions(manifest).values())
+    usual = {*found, *(exact if swapped else ())}
     for name, spread in found.items():
-        if list(spread) != list(found) or any(
-            found[other][name] != value for other, value in spread.items()
+        if set(spread) != usual or any(
+            found[other][name] != value for other, value in spread.items() if other in found
         ):
             yield f"the spread of {name!r} does not go with that of the others"
+
+
+def _other_swaps(manifest: Manifest) -> Iterator[str]:
+    """Swapping that is stated otherwise of columns than of the algorithm."""
+    exact = {one.name for one in manifest.columns if one.form == "value"}
+    for name, one in distortions(manifest).items():
+        if one.model == SWAPPING:
+            told = manifest.algorithm.get("reach"), manifest.algorithm.get("inside")
+            if (one.reach, [*one.inside]) != (told[0], [*(told[1] or ())]):
+                yield f"{name!r} is said to be swapped otherwise than the algorithm does"
+            if not set(one.inside) <= exact:
+                yield f"{name!r} was swapped inside columns that are not published exactly"
 
 
 def _judged(release: MaskedTable, stated: Mapping[str, Any]) -> Check:
@@ -100,6 +139,10 @@ def _limits(manifest: Manifest) -> Iterable[str]:
         yield _EXACT_SENSITIVE
 
 
+def _stands_for_nobody(release: MaskedTable) -> str | None:
+    return None if release.hides else _NOT_COUNTED
+
+
 MASKED = Form(
     release=MaskedTable,
     answerer=Answers.of_release,
@@ -113,7 +156,7 @@ MASKED = Form(
     sensitive_as=("value", "masked"),
     statements=_statements,
     limits=_limits,
+    stands_for_nobody=_stands_for_nobody,
     unguessable="a masked table shows values that are not people's own, so there are no groups to "
     "guess from; sf.masking_risk measures how often people are found in it",
-    remedy="mask less",
 )

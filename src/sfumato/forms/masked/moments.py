@@ -2,7 +2,9 @@
 
 Microaggregation shows group means: the mean of a column stays, and the covariance of two columns
 is that of the group means plus the mean product of what rows lie away from them. Both are exact,
-but for the four digits in which the latter is stated.
+but for the four digits in which the latter is stated. Noise adds its own covariance, which is taken
+away again: right on average, as the noise of one table is never quite what is stated. Swapping
+leaves variances as they are, and states what covariances lost.
 
 A row that lacks a value takes no part; where a group of rows has some values and lacks others, its
 mean stands for all of them.
@@ -20,7 +22,7 @@ from sfumato.core.aggregates import is_number
 from sfumato.core.arrays import Floats
 from sfumato.core.attribute import as_floats
 from sfumato.errors import SchemaError
-from sfumato.forms.masked.distortion import MICROAGGREGATION, Distortion
+from sfumato.forms.masked.distortion import NOISE, Distortion
 
 Distortions = Mapping[str, Distortion]
 
@@ -48,18 +50,15 @@ def covariance(table: pa.Table, masked: Distortions, one: str, other: str) -> fl
     """That of what is shown, corrected."""
     first, second = _numbers(table, one, other)
     shown = float(((first - first.mean()) * (second - second.mean())).mean())
-    return shown + _sign(masked, one) * _shared(masked, one, other)
+    return shown + max((_lost(masked, one, other), _lost(masked, other, one)), key=abs)
 
 
-def _shared(masked: Distortions, one: str, other: str) -> float:
-    """The covariance that both masks have in common; an exact column shares nothing."""
+def _lost(masked: Distortions, one: str, other: str) -> float:
+    """The covariance that is stated of both, less than 0 where it was added."""
     found = masked.get(one)
-    return 0.0 if found is None else found.spread.get(other, 0.0)
-
-
-def _sign(masked: Distortions, name: str) -> float:
-    found = masked.get(name)
-    return 1.0 if found is not None and found.model == MICROAGGREGATION else -1.0
+    if found is None:
+        return 0.0
+    return (-1 if found.model == NOISE else 1) * found.spread.get(other, 0.0)
 
 
 def _numbers(table: pa.Table, *names: str) -> list[Floats]:

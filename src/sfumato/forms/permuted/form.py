@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sfumato.answers.grouped import GroupedTables
+from sfumato.answers.lines import BY_ROWS
 from sfumato.core.histograms import Histograms
 from sfumato.core.randomness import Randomness
 from sfumato.forms.anatomized.answers import grouped_tables
@@ -36,4 +37,5 @@ PERMUTED = Form(
     build=_build,
     guessed=PermutedTable.as_anatomized,
     slices=SLICES,
+    lines=BY_ROWS,
 )

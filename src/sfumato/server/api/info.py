@@ -130,6 +130,7 @@ def _schema(state: State) -> dict[str, Any]:
         "rows": state.rows,
         "m": responder.m,
         "cohort": responder.cohort,
+        "region": responder.region,
         "size": responder.size,
         "framework": responder.framework,
         "generation": state.generation,

@@ -145,6 +145,7 @@ def _list(items: Any, **limits: int) -> dict[str, Any]:
 
 _TEXT = {"type": "string"}
 _WHOLE = {"type": "integer", "minimum": 0}
+_WHOLE_OR_NONE = {"type": ["integer", "null"]}
 _FLAG = {"type": "boolean"}
 _ANY: dict[str, Any] = {}  # a value of a column: a number, a text, true or false, or null
 _HEADERS = {"X-Request-ID": {"schema": _TEXT, "description": "Names the request in the logs."}}
@@ -227,7 +228,7 @@ _SCHEMAS: dict[str, Any] = {
     ),
     "Schema": _object({
         "database": _TEXT, "rows": _WHOLE, "m": _WHOLE,
-        "cohort": {"type": ["integer", "null"]}, "size": {"type": ["integer", "null"]},
+        "cohort": _WHOLE_OR_NONE, "region": _WHOLE_OR_NONE, "size": _WHOLE_OR_NONE,
         "framework": _TEXT, "generation": _WHOLE,
         "guarantee": _object({"short": _TEXT, "text": _TEXT}),
         "attributes": _list(_ref("Attribute")),

@@ -40,7 +40,7 @@ def a_count(
         end = stretch_end(alpha, begin, buckets)
         match(bitmaps, steps, more, buckets.base[begin] >> 6, (buckets.base[end] + 63) >> 6, hit)
         for b in range(begin, end):
-            if alpha[b] == 0:
+            if alpha[b] == 0 or not any_hit(hit, b, buckets):
                 continue
             n_values = buckets.starts[b + 1] - buckets.starts[b]
             if n_values > beta.size:
@@ -102,6 +102,17 @@ def stretch_end(alpha: Counts, begin: Whole, buckets: Bucketization) -> Whole:
         end = following + 1
         following = next_wanted(alpha, end)
     return end
+
+
+@inner
+def any_hit(hit: Words, b: Whole, buckets: Bucketization) -> bool:
+    """Whether a bucket may have rows that satisfy the conditions: in regions, few have any."""
+    n_values = buckets.starts[b + 1] - buckets.starts[b]
+    end = buckets.base[b] + buckets.stride[b] * n_values
+    for w in range(buckets.base[b] >> 6, (end + 63) >> 6):  # noqa: SIM110
+        if hit[w] != 0:
+            return True
+    return False
 
 
 @inner

@@ -32,6 +32,7 @@ from sfumato.statdb.layout.places import (
     sensitive_of,
     with_names,
 )
+from sfumato.statdb.layout.regions import lay_out_regions, plan_regions
 from sfumato.statdb.layout.signatures import Plan, plan, require_m_unique
 from sfumato.statdb.layout.slots import slots_of
 
@@ -86,6 +87,18 @@ def build(
     require_m_unique(sensitive, counts, m)
     buckets = lay_out(plan(counts, m, first, randomness), cohort, sensitive.size)
     return indexed(table, buckets, deal_rows(codes, buckets, randomness))
+
+
+def build_in_regions(
+    table: Microdata, m: int, cohort: int, region: int, randomness: Randomness
+) -> Layout:
+    """The same with cohorts inside regions."""
+    require_cohort(cohort)
+    sensitive = sensitive_of(table)
+    codes = table.codes[sensitive.name]
+    require_m_unique(sensitive, np.bincount(codes, minlength=sensitive.size), m)
+    planned = plan_regions(table, m, region, cohort, randomness)
+    return indexed(table, *lay_out_regions(codes, sensitive.size, planned, cohort))
 
 
 def indexed(table: Microdata, buckets: Bucketization, rows: Codes) -> Layout:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from sfumato.algorithms.anatomize import TIMES
@@ -11,24 +11,28 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.errors import ParameterError
-from sfumato.statdb.layout.layout import Layout, build
+from sfumato.statdb.layout.layout import Layout, build, build_in_regions
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods, settle
 from sfumato.statdb.layout.signatures import require_m
 
-First: TypeAlias = Literal["neighbours", "signatures", "anatomize"]
+First: TypeAlias = Literal["neighbours", "regions", "signatures", "anatomize"]
 Framework: TypeAlias = Literal["anatomy", "generalization"]
 Cohort: TypeAlias = int | Literal["default"] | None
 _COHORT = 8
+_REGION = 64  # times m
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """``size`` is that of neighbourhoods, ``cohort`` that of groups which are regrouped."""
+    """``size`` is that of neighbourhoods, ``cohort`` that of groups which are regrouped, in regions
+    of at least ``region`` rows if that is given.
+    """
 
     first: First | Partition
     m: int
     size: int | None
     cohort: int | None
+    region: int | None = None
 
     @classmethod
     def of(
@@ -41,12 +45,12 @@ class Making:
     ) -> Making:
         """What the options ask for, or why they cannot be had together.
 
-        Whoever names a cohort wants groups that are regrouped.
+        Whoever names a cohort wants groups that are regrouped: inside regions, if it is a number.
         """
         require_m(m)
         _require_among("framework", framework, get_args(Framework))
         if first is None:
-            first = "neighbours" if cohort == "default" else "signatures"
+            first = _first_for(cohort)
         if not isinstance(first, Partition):
             _require_among("first", first, get_args(First))
         if first == "neighbours":
@@ -65,14 +69,44 @@ class Making:
                 "value; leave it out, or use first = 'neighbours'",
                 parameter="size",
             )
-        return cls(first, m, None, _COHORT if cohort == "default" else cohort)
+        if first == "regions":
+            _require_cohort(cohort)
+        cohort = _COHORT if cohort == "default" else cohort
+        return cls(first, m, None, cohort, _REGION * m if first == "regions" else None)
+
+    def on(self, table: Microdata) -> Making:
+        """The same for a table: one too small for two regions is one."""
+        if self.region is None or table.n_rows >= 2 * self.region:
+            return self
+        return replace(self, first="signatures", region=None)
 
     def places(self, table: Microdata, randomness: Randomness) -> Layout | Neighbourhoods:
         """Give every row of a table its place."""
-        if isinstance(self.first, Partition) or self.first != "neighbours":
+        if isinstance(self.first, Partition):
             return build(table, self.m, self.cohort, self.first, randomness)
-        assert self.size is not None
-        return settle(table, self.m, self.size, randomness)
+        if self.first == "neighbours":
+            assert self.size is not None
+            return settle(table, self.m, self.size, randomness)
+        if self.first == "regions":
+            assert self.region is not None
+            assert self.cohort is not None
+            return build_in_regions(table, self.m, self.cohort, self.region, randomness)
+        return build(table, self.m, self.cohort, self.first, randomness)
+
+
+def _first_for(cohort: Cohort) -> First:
+    if cohort == "default":
+        return "neighbours"
+    return "signatures" if cohort is None else "regions"
+
+
+def _require_cohort(cohort: Cohort) -> None:
+    if cohort is None:
+        raise ParameterError(
+            "in regions a cohort has a number of groups; give one, or use first = 'signatures', "
+            "which regroups the whole buckets of the paper",
+            parameter="cohort",
+        )
 
 
 def _require_among(name: str, value: object, known: tuple[str, ...]) -> None:

@@ -45,6 +45,14 @@ def segments_of(buckets: Bucketization, bucket: Counts, line: Counts, cohort: Co
     return first
 
 
+def lines_of(buckets: Bucketization, bucket: Counts, values: Codes) -> Counts:
+    """Which line of its bucket each value has."""
+    n_values = len(buckets.value_starts)
+    owner = np.repeat(np.arange(buckets.n_buckets), np.diff(buckets.starts))
+    lines: Counts = np.searchsorted(owner * n_values + buckets.values, bucket * n_values + values)
+    return lines - buckets.starts[bucket]
+
+
 def count_places(buckets: Bucketization) -> Counts:
     """How many places each value has, counterfeits' included: the lists show it."""
     places = np.zeros(len(buckets.value_starts) - 1, np.int64)

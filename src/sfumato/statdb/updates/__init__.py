@@ -15,7 +15,8 @@ and come in groups of neighbours; all is laid out anew (neighbours.py). The rest
 that are regrouped.
 
 Who stays is not touched: few words of the bitmaps change (edits.py), unless there is no room for
-newcomers, or more room than rows; then all rows are laid out anew (rebuild.py).
+newcomers, or more room than rows; then all rows are laid out anew (rebuild.py). Where cohorts are
+those of regions, newcomers have regions and cohorts of their own (newcomers.py).
 
 All come in or none: if only those did that can hide among each other, those left behind would be
 known to have the value that is too frequent. The owner may let all in at once (accept_exposure):
@@ -56,7 +57,13 @@ from sfumato.statdb.updates.domains import codes_in, grown_domains, recoded
 from sfumato.statdb.updates.edits import Edits, UpdateRows, edited, laid_out_anew, unmark
 from sfumato.statdb.updates.equal_rows import Twins, moves
 from sfumato.statdb.updates.neighbours import Settled, resettled, settled_alone, settled_together
-from sfumato.statdb.updates.newcomers import Newcomers, lacking, placed_alone, placed_together
+from sfumato.statdb.updates.newcomers import (
+    Newcomers,
+    lacking,
+    placed_alone,
+    placed_in_regions,
+    placed_together,
+)
 from sfumato.statdb.updates.replay import (
     Arrivals,
     guessed,
@@ -285,7 +292,8 @@ def _made(
         made = resettled(replace(stored, codes=codes), gone, came_near, sizes)
         return made, _arrivals(came_near, responder.sensitive)
     base = replace(stored, codes=codes)
-    newcomers = _newcomers(responder, base, gone, joining.values, randomness, alone=alone)
+    table = responder.coded(attributes, {**theirs, responder.sensitive: joining.values})
+    newcomers = _newcomers(responder, base, gone, table, randomness, alone=alone)
     came = UpdateRows(newcomers, joining.values, theirs)
     lists = [np.array(one) for one in newcomers.signatures]
     arrivals = Arrivals(lists, newcomers.number, joining.values)
@@ -308,19 +316,24 @@ def _newcomers(
     responder: Responder,
     base: Layout,
     gone: Counts,
-    values: Codes,
+    table: Microdata,
     randomness: Randomness,
     *,
     alone: bool,
 ) -> Newcomers:
     """Slots for those who join, among those who stay."""
     buckets, everybody = base.buckets, base.everybody.copy()
+    m, cohort, region = responder.m, responder.cohort, responder.region
+    values = table.codes[responder.sensitive].astype(np.int32)
     unmark(everybody, gone)
     if alone:
         # of places, not of rows: which value a leaver had must not show in the lists of others
-        lists = drawn_lists(count_places(buckets), values, responder.m, randomness)
-        return placed_alone(buckets, everybody, lists, responder.cohort)
-    return placed_together(buckets, everybody, values, responder.m, responder.cohort, randomness)
+        lists = drawn_lists(count_places(buckets), values, m, randomness)
+        return placed_alone(buckets, everybody, lists, cohort)
+    if region is None:
+        return placed_together(buckets, everybody, values, m, cohort, randomness)
+    assert cohort is not None, "regions have cohorts"
+    return placed_in_regions(buckets, everybody, table, m, region, cohort, randomness)
 
 
 def _recoded(

@@ -69,14 +69,6 @@ def make_room(
     return Capacity(new, bucket, *_moves(wider, new, everybody, needs.own[late], bucket[late]))
 
 
-def lines_of(buckets: Bucketization, bucket: Counts, values: Codes) -> Counts:
-    """Which line of its bucket each value has."""
-    n_values = len(buckets.value_starts)
-    owner = np.repeat(np.arange(buckets.n_buckets), np.diff(buckets.starts))
-    lines: Counts = np.searchsorted(owner * n_values + buckets.values, bucket * n_values + values)
-    return lines - buckets.starts[bucket]
-
-
 def _fits(buckets: Bucketization, needs: Needs) -> Flags:
     """Which buckets can have what they need where they are."""
     fits: Flags = (

@@ -20,9 +20,9 @@ from sfumato.core.arrays import Codes, Counts, Ints, Words
 from sfumato.statdb.layout.bucketization import WORD, Bucketization
 from sfumato.statdb.layout.index import EVERYBODY, marked, places_marked
 from sfumato.statdb.layout.layout import Layout, with_index
-from sfumato.statdb.layout.slots import segments_of
+from sfumato.statdb.layout.slots import lines_of, segments_of
 from sfumato.statdb.store.files import Patch
-from sfumato.statdb.updates.capacity import lines_of, make_room
+from sfumato.statdb.updates.capacity import make_room
 from sfumato.statdb.updates.kernel import cohort_groups, fill_segments
 from sfumato.statdb.updates.newcomers import Newcomers
 from sfumato.statdb.updates.rebuild import is_sparse, relaid

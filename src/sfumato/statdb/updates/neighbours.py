@@ -33,13 +33,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.core.arrays import Codes, Counts, Flags, Ints
 from sfumato.core.attribute import Attribute
-from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
-from sfumato.core.schema import Schema
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods, assembled, grouped
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.updates.counterfeits import drawn_lists
@@ -60,15 +57,11 @@ def settled_together(
     randomness: Randomness,
 ) -> Settled:
     """Groups of neighbours among newcomers, of whom no value has more than 1/m."""
-    schema = Schema(quasi=responder.schema.quasi, sensitive=responder.sensitive)
-    n_rows = len(codes[responder.sensitive])
-    nothing = pa.table({"": pa.nulls(n_rows)}).select([])
-    domains = {name: attributes[name] for name in codes}
-    table = Microdata(schema, n_rows, domains, codes, nothing)
     assert responder.size is not None, "a database of neighbours has a size"
+    table = responder.coded(attributes, codes)
     rows, base = grouped(table, responder.m, responder.size, randomness)
     placed = {name: column[rows] for name, column in codes.items()}
-    return Settled(np.diff(base), placed, np.ones(n_rows, np.bool_))
+    return Settled(np.diff(base), placed, np.ones(len(rows), np.bool_))
 
 
 def settled_alone(

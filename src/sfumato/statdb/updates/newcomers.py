@@ -16,8 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.core.arrays import Codes, Counts, Words
+from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.statdb.layout.bucketization import Bucketization
+from sfumato.statdb.layout.regions import plan_regions
 from sfumato.statdb.layout.signatures import Signature, plan
 from sfumato.statdb.updates.kernel import cohort_groups
 
@@ -77,6 +79,30 @@ def placed_together(
     return Newcomers(signatures, sizes, given[:, 0], given[:, 1])
 
 
+def placed_in_regions(
+    buckets: Bucketization,
+    everybody: Words,
+    table: Microdata,
+    m: int,
+    region: int,
+    cohort: int,
+    randomness: Randomness,
+) -> Newcomers:
+    """Newcomers in regions of their own, made as those of a first version.
+
+    They join nobody's cohort: those who are there live elsewhere, and would make intervals longer.
+    """
+    planned = plan_regions(table, m, region, cohort, randomness)
+    groups = [groups_under(signature, buckets, everybody) for signature in planned.signatures]
+    following = np.array([_following(own) for own in groups], np.int32)
+    sizes = [
+        max(most, int(own.max(initial=0)))
+        for most, own in zip(planned.sizes.tolist(), groups, strict=True)
+    ]
+    cohorts = following[planned.number] + planned.cohort
+    return Newcomers(planned.signatures, sizes, planned.number, cohorts)
+
+
 def placed_alone(
     buckets: Bucketization,
     everybody: Words,
@@ -95,8 +121,7 @@ def placed_alone(
         if cohort is None:
             sizes.append(len(rows) + int(groups.sum()))
         else:
-            following = int(np.flatnonzero(groups).max(initial=-1)) + 1
-            cohorts[rows] = following + np.arange(len(rows))
+            cohorts[rows] = _following(groups) + np.arange(len(rows))
             sizes.append(1)
     return Newcomers(list(members), sizes, number, cohorts)
 
@@ -107,6 +132,11 @@ def groups_under(signature: Signature, buckets: Bucketization, everybody: Words)
     if b < 0:
         return np.zeros(0, np.int64)
     return cohort_groups(everybody, buckets, np.array([b], np.int64))
+
+
+def _following(groups: Counts) -> int:
+    """The cohort after the last that has rows."""
+    return int(np.flatnonzero(groups).max(initial=-1)) + 1
 
 
 def _slots(number: int, k: int, signature: Signature, groups: int) -> Counts:

@@ -91,22 +91,25 @@ def test_a_permuted_table_that_is_not_permuted_is_found() -> None:
     assert one.verdict == "beaten"
 
 
-def test_lines_in_the_order_of_their_values_are_found() -> None:
-    """An ST is in the order of its values; so is this QIT."""
+@pytest.mark.parametrize("way", ["ascending", "descending"])
+def test_lines_in_the_order_of_their_values_are_found(way: str) -> None:
+    """An ST is in the order of its values; so is this QIT, or in the opposite one."""
     people = numbered()
     release = sf.publish(people, sf.Anatomize(near=False), MODEL, seed=1)
     truth = people.attributes["illness"].decode(people.codes["illness"])
     qit = release.qit.append_column("value", truth.take(release.qit["person"].combine_chunks()))
-    qit = qit.sort_by([("group_id", "ascending"), ("value", "ascending")]).drop_columns("value")
-    one = attacked(replace(release, qit=qit), people, "lines")
+    qit = qit.sort_by([("group_id", "ascending"), ("value", way)]).drop_columns("value")
+    attack = "lines" if way == "ascending" else "lines backwards"
+    one = attacked(replace(release, qit=qit), people, attack)
     assert one.outcome.attacker.right == 1.0
     assert one.verdict == "beaten"
 
 
+@pytest.mark.parametrize("attack", ["lines", "lines backwards", "order backwards"])
 @pytest.mark.parametrize("form", ["anatomized", "permuted"])
-def test_lines_of_a_release_tell_nothing(form: Any) -> None:
+def test_lines_of_a_release_tell_nothing(form: Any, attack: str) -> None:
     release = sf.publish(PEOPLE, sf.Anatomize(near=False), MODEL, form=form, seed=1)
-    one = attacked(release, PEOPLE, "lines")
+    one = attacked(release, PEOPLE, attack)
     assert one.outcome.attacker.right < 0.25 + 4 * one.outcome.attacker.noise
     assert one.verdict == "held"
 

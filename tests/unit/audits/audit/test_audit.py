@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -14,7 +15,7 @@ from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.releases import candidates_of
-from sfumato.audits.attacks.results import Scene, Trial
+from sfumato.audits.attacks.results import Scene, Trial, shuffled
 from sfumato.audits.audit.control import control_of, remade
 from sfumato.audits.audit.findings import Audit, Finding
 from sfumato.core.arrays import Ints
@@ -36,7 +37,9 @@ def finding(release: sf.AnatomizedTables, attack: str, **more: object) -> Findin
     return one
 
 
-@pytest.mark.parametrize("attack", ["deFinetti", "studied deFinetti", "learner", "boosting"])
+@pytest.mark.parametrize(
+    "attack", ["deFinetti", "logistic deFinetti", "studied deFinetti", "learner", "boosting"]
+)
 def test_who_learns_beats_the_promise_of_groups_of_anybody(attack: str) -> None:
     if attack == "boosting":
         pytest.importorskip("sklearn")
@@ -70,6 +73,25 @@ def test_whoever_knows_some_values_knows_more_of_the_others() -> None:
     assert told.outcome.attacker.right > plain.outcome.attacker.right + 0.03
     assert told.outcome.valid
     assert told.outcome.chance > told.outcome.bound
+
+
+def test_attackers_may_know_several_shares_of_the_values() -> None:
+    seen = sf.audit(FAR, PEOPLE, others=OTHERS, known=[0.02, 0.3], control=False, time_limit=0.0)
+    told = [one for one in seen.not_run if one.startswith("corruption")]
+    assert told == [
+        f"corruption {share}%{more}"
+        for share in (2, 30)
+        for more in ("", ", deFinetti", ", learner")
+    ]
+    few, many = found(
+        FAR, "corruption 2%, deFinetti", "corruption 30%, deFinetti", known=[0.02, 0.3]
+    ).findings
+    assert many.outcome.attacker.right > few.outcome.attacker.right + 0.03
+    assert few.outcome.attacker.n > many.outcome.attacker.n
+    assert few.outcome.valid
+    assert many.outcome.valid
+    with pytest.raises(ParameterError, match="share of people"):
+        sf.audit(FAR, PEOPLE, known=[0.1, -0.1])
 
 
 def test_two_releases_of_the_same_people_tell_more_than_one() -> None:
@@ -190,6 +212,35 @@ def test_after_the_time_limit_no_attack_begins() -> None:
     assert not seen.findings
     assert "reader" in seen.not_run
     assert "nothing is proved" in seen.summary
+
+
+def test_a_table_in_which_people_have_exchanged_their_values_is_refused() -> None:
+    """Every count is right, and people have values that their groups have not."""
+    mixed = shuffled(PEOPLE, 5)
+    with pytest.raises(DataError, match="do not go together as they were published"):
+        sf.audit(FAR, mixed, seed=1)
+
+
+def test_others_need_the_columns_of_the_table() -> None:
+    for gone in ("job", "illness"):
+        kept = [name for name in ("age", "place", "job") if name != gone]
+        columns = {name: [1] * 30 for name in {*kept, "illness"} - {gone}}
+        schema = sf.Schema(quasi=kept, sensitive=[] if gone == "illness" else "illness")
+        with pytest.raises(SchemaError, match=f"no column '{gone}' to study"):
+            sf.audit(FAR, PEOPLE, others=sf.read(pa.table(columns), schema), seed=1)
+
+
+def test_one_value_alone_is_known_to_everybody() -> None:
+    rows = {"age": np.arange(300) % 30, "place": np.arange(300) % 7, "illness": ["flu"] * 300}
+    people = sf.read(pa.table(rows), sf.Schema(quasi=["age", "place"], sensitive="illness"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SfumatoWarning)
+        release = sf.publish(people, sf.Mondrian(), sf.KAnonymity(5), seed=1)
+    seen = sf.audit(release, people, seed=1)
+    assert seen.valid
+    assert seen.baseline == 1
+    assert {one.outcome.attacker.right for one in seen.findings if one.guesses} == {1.0}
+    assert not seen.fails()
 
 
 def test_bad_input_is_refused() -> None:

@@ -43,9 +43,11 @@ def test_neighbours_are_the_default() -> None:
 
 
 def test_who_names_a_cohort_wants_regrouping() -> None:
-    assert made(cohort=3) == ("signatures", None, 3)
+    assert made(cohort=3) == made(first="regions", cohort=3) == ("regions", None, 3)
+    assert made(first="regions") == ("regions", None, 8)
     assert made(cohort=None) == ("signatures", None, None)
-    assert made(cohort=8, framework="generalization") == ("signatures", None, 8)
+    assert made(first="signatures", cohort=3) == ("signatures", None, 3)
+    assert made(cohort=8, framework="generalization") == ("regions", None, 8)
     assert made(first="signatures", framework="generalization") == ("signatures", None, 8)
     assert made(first="anatomize") == ("anatomize", None, 8)
 
@@ -58,7 +60,7 @@ def test_who_names_a_cohort_wants_regrouping() -> None:
         ({"cohort": 8, "size": 20}, "leave it out"),
         ({"size": 0}, "1 or more"),
         ({"size": 2.5}, "1 or more"),
-        ({"first": "Neighbours"}, "must be 'neighbours', 'signatures' or 'anatomize'"),
+        ({"first": "Neighbours"}, "must be 'neighbours', 'regions', 'signatures' or 'anatomize'"),
         ({"framework": "boxes"}, "must be 'anatomy' or 'generalization'"),
     ],
 )

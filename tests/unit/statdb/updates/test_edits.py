@@ -161,7 +161,7 @@ def test_lives_of_databases(
 def large(cohort: int | None = 8, n: int = 40_000) -> tuple[pa.Table, Responder]:
     random = np.random.default_rng(1)
     truth = rows(random, n, 0)
-    return truth, Responder.create(microdata(truth), m=M, cohort=cohort, seed=1)
+    return truth, Responder.create(microdata(truth), m=M, first="signatures", cohort=cohort, seed=1)
 
 
 @pytest.mark.parametrize("cohort", [1, 8, None])

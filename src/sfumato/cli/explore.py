@@ -1,0 +1,139 @@
+"""sfumato explore: what should I publish? Many releases side by side, as a page or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import click
+from rich.console import Console
+
+from sfumato.audits.report.text import percent
+from sfumato.audits.report.writing import require_place
+from sfumato.cli import show
+from sfumato.cli.reading import table_options, taken
+from sfumato.engines.reading import read
+from sfumato.exploring import Exploration, Point
+from sfumato.exploring import explore as explore_table
+from sfumato.exploring.grid import KNOWN, USUAL
+from sfumato.io.schema_files import read_schema
+
+_PAGE = "explore.html"
+
+
+def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...]]:
+    """Several numbers, with commas between them."""
+
+    def taken_apart(_context: Any, option: click.Parameter, given: str | None) -> tuple[Any, ...]:
+        try:
+            return tuple(kind(part) for part in given.split(",")) if given else ()
+        except ValueError as error:
+            raise click.BadParameter(
+                f"{given!r} is no list of numbers, such as 5,10,25", param=option
+            ) from error
+
+    return taken_apart
+
+
+@click.command()
+@click.argument("source")
+@click.option(
+    "-s",
+    "--schema",
+    "schema_path",
+    required=True,
+    metavar="FILE",
+    help="Schema file (TOML): which column plays which role.",
+)
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    type=click.Choice(KNOWN),
+    help=f"A method to try; may be repeated. By default {', '.join(USUAL)}.",
+)
+@click.option("--k", callback=_numbers(int), metavar="K,...", help="k-anonymity: try each.")
+@click.option("--l", callback=_numbers(float), metavar="L,...", help="l-diversity: try each.")
+@click.option("--t", callback=_numbers(float), metavar="T,...", help="t-closeness: try each.")
+@click.option("--m", callback=_numbers(float), metavar="M,...", help="perturb: try each.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help=f"Page to write; {_PAGE} by default, none by default with --json.",
+)
+@click.option("--seed", type=int, help="Repeat the points of an earlier page.")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="Begin no point after that.")
+@table_options
+@click.option("--force", is_flag=True, help="Replace an earlier page.")
+@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
+def explore(
+    source: str,
+    schema_path: str,
+    methods: tuple[str, ...],
+    output: str | None,
+    seed: int | None,
+    time_limit: float | None,
+    force: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Try many releases of SOURCE and say which one to publish.
+
+    \b
+    sfumato explore patients.csv -s schema.toml
+    sfumato explore patients.csv -s schema.toml --method mondrian --method anatomy --l 2,3,4,5
+
+    Each release stands with its risk, what it keeps and what it loses. Nothing is published. The
+    page holds true figures of the table: keep it to yourself. Ctrl-C keeps what is done.
+    """
+    page = output if output is not None or as_json else _PAGE
+    if page is not None:
+        require_place(page, force=force)
+    reading = taken(given)
+    with show.stages(as_json) as tell:
+        tell("reading", 0.0)
+        table = read(source, read_schema(schema_path), **reading)
+        found = explore_table(
+            table, methods=methods, seed=seed, time_limit=time_limit, progress=tell, **given
+        )
+    found = replace(found, source=source, schema=schema_path)
+    if page is not None:
+        found.write_html(page, force=force)
+    if as_json:
+        show.print_json(found.to_dict())
+    else:
+        _print(show.console(), found, page)
+
+
+def _print(page: Console, found: Exploration, written: str | None) -> None:
+    refused = len(found.points) - len(found.feasible)
+    head = ("method", "promise", "guess", "surest", "at 50%", "kept", "NCP", "")
+    rows = [_row(one, found) for one in found.frontier]
+    title = f"{len(found.frontier)} of {len(found.points)} releases are beaten by no other"
+    show.print_whole(page, show.table(title, head, rows))
+    if refused:
+        show.say(page, f"{refused} are not feasible; the page says why.")
+    if found.left:
+        show.say(page, f"No time was left for {len(found.left)} more.")
+    chosen = found.recommended.setting
+    show.say(page, show.bold(f"Recommended: {chosen.method}, {chosen.words}"))
+    for reason in found.reasons:
+        show.say(page, f"- {reason}")
+    show.say(page, found.command, wrap=False)
+    if written is not None:
+        show.say(page, f"{written} holds true figures: keep it to yourself.", wrap=False)
+
+
+def _row(one: Point, found: Exploration) -> tuple[str, ...]:
+    return (
+        one.setting.method,
+        one.setting.words,
+        percent(one.guess),
+        percent(one.surest),
+        f"{one.likely:,}",
+        percent(one.usefulness),
+        "exact" if one.loss is None else percent(one.loss),
+        "recommended" if one is found.recommended else "",
+    )

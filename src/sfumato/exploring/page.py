@@ -1,0 +1,206 @@
+"""An exploration as one HTML page: a plot, a table that sorts, and what became of distributions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from sfumato.audits.report.document import document
+from sfumato.audits.report.text import number, part, percent, plural, safe
+from sfumato.audits.usefulness import Conditional
+from sfumato.audits.usefulness.association import shares
+from sfumato.exploring.plot import drawn, legend
+from sfumato.exploring.results import Exploration, Point
+
+_LONGEST = 60  # letters of a category
+_MULTIPLES = 9
+_HEAD = (
+    "Method", "Promise", "Best guess, mean", "Surest", "Guessed at 50%", "Found at worst", "Kept",
+    "NCP", "Groups", "Left out", "Seconds",
+)  # fmt: skip
+
+
+def render(found: Exploration) -> str:
+    """The whole page."""
+    sections = (
+        _header(found),
+        _recommended(found),
+        _plot(found),
+        _chosen(),
+        _table(found),
+        _refused(found),
+        f'<script type="application/json" id="data">{_data(found)}</script>',
+        '<div id="tip" role="status" hidden></div>',
+    )
+    return document(
+        "explore",
+        "What should I publish?",
+        filter(None, sections),
+        style=_text("explore.css"),
+        script=_text("explore.js"),
+    )
+
+
+def _text(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _header(found: Exploration) -> str:
+    cards = [
+        ("rows", f"{found.before.rows:,}"),
+        ("releases tried", f"{len(found.points):,}"),
+        ("beaten by no other", f"{len(found.frontier):,}"),
+        ("recommended", safe(_name(found.recommended))),
+    ]
+    listed = "".join(f"<li><b>{value}</b><span>{name}</span></li>" for name, value in cards)
+    return (
+        f'<header><h1>What should I publish?</h1>\n<ul class="cards">{listed}</ul>\n'
+        '<p class="note"><b>For the owner of the data only.</b> This page was made with the true '
+        "table and shows its figures. Do not publish it.</p></header>"
+    )
+
+
+def _recommended(found: Exploration) -> str:
+    reasons = "".join(f"<li>{safe(one, 500)}</li>" for one in found.reasons)
+    return part(
+        f"Recommended: {safe(_name(found.recommended))}",
+        "Of the releases that keep most of what goes with what, the one in which fewest people are "
+        "guessed at 50% or more; then the most useful, and of those as useful the safest.",
+        f'<ul>{reasons}</ul><pre id="best">{safe(found.command, 400)}</pre>'
+        '<button type="button" data-copy="best">Copy</button>',
+    )
+
+
+def _plot(found: Exploration) -> str:
+    return part(
+        "Risk and usefulness",
+        "Further left fewer guesses are right, further up more is kept. The line joins releases "
+        "that no other beats. Point at a dot to hear what it is; click to see more of it.",
+        f'<div class="plot">{legend(found)}{drawn(found)}</div>',
+    )
+
+
+def _chosen() -> str:
+    return part(
+        '<span id="name"></span>',
+        '<span id="words"></span>',
+        '<pre id="shell"></pre><button type="button" data-copy="shell">Copy</button>'
+        '<pre id="python"></pre><button type="button" data-copy="python">Copy</button>'
+        '<p><span class="key truth"></span>table<span class="key published"></span>release, as '
+        'readers estimate it<span class="key range"></span>marginals: the same everywhere</p>'
+        '<div id="multiples" class="figures"></div>',
+    )
+
+
+def _table(found: Exploration) -> str:
+    head = "".join(f'<th scope="col"><button type="button">{one}</button></th>' for one in _HEAD)
+    rows = "".join(
+        f'<tr data-point="{place}">{"".join(_cells(one))}</tr>'
+        for place, one in enumerate(found.feasible)
+    )
+    return part(
+        "All releases",
+        "Click a heading to sort, a method to select.",
+        f'<div class="wide"><table id="points"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>",
+    )
+
+
+def _cells(one: Point) -> Iterator[str]:
+    assert one.risk is not None
+    yield f'<td><button type="button">{safe(one.setting.method)}</button></td>'
+    yield f"<td>{safe(one.setting.words)}</td>"
+    for value, words in (
+        (one.guess, percent(one.guess)),
+        (one.surest, percent(one.surest)),
+        (one.likely, f"{one.likely:,}"),
+        (one.risk.prosecutor.highest, percent(one.risk.prosecutor.highest)),
+        (one.usefulness, percent(one.usefulness)),
+        ("" if one.loss is None else one.loss, "exact" if one.loss is None else percent(one.loss)),
+        (one.groups, f"{one.groups:,}"),
+        (one.left_out, f"{one.left_out:,}"),
+        (one.seconds, number(one.seconds)),
+    ):
+        yield f'<td class="n" data-value="{value}">{words}</td>'
+
+
+def _refused(found: Exploration) -> str:
+    rows = [
+        f"<li><b>{safe(one.setting.method)}</b>, {safe(one.setting.words)}: "
+        f"{safe(one.refused, 300)}</li>"
+        for one in found.points
+        if one.refused is not None
+    ]
+    if found.left:
+        rows.append(f"<li>No time was left for {plural(len(found.left), 'more point')}.</li>")
+    return part("Not tried, or not feasible", "", f"<ul>{''.join(rows)}</ul>") if rows else ""
+
+
+def _data(found: Exploration) -> str:
+    """What the script draws; signs that could end the element are spelled out."""
+    some = found.feasible
+    asked = _asked(some[0]) if some else []
+    stated = {
+        "recommended": some.index(found.recommended),
+        "questions": [_question(one) for one in asked],
+        "points": [_point(found, one) for one in some],
+    }
+    text = json.dumps(stated, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _asked(one: Point) -> list[Conditional]:
+    """Questions about one column, those with most to keep first."""
+    if one.useful is None:
+        return []
+    alone = [asked for asked in one.useful.conditionals if len(asked.columns) == 1]
+    return sorted(alone, key=lambda asked: -asked.marginals)[:_MULTIPLES]
+
+
+def _telling(asked: Conditional) -> int:
+    """The class whose share differs most between categories."""
+    seen = shares(asked.truth, asked.truth)
+    usual = asked.truth.sum(axis=0) / max(asked.truth.sum(), 1.0)
+    return int((asked.truth.sum(axis=1) @ abs(seen - usual)).argmax())
+
+
+def _question(asked: Conditional) -> dict[str, Any]:
+    place = _telling(asked)
+    usual = asked.truth.sum(axis=0) / max(asked.truth.sum(), 1.0)
+    value = f"{asked.sensitive} {asked.classes[place]}"
+    return {
+        "title": _short(f"{_short(value)} by {asked.columns[0]}"),
+        "labels": [_short(label) for label in asked.categories],
+        "truth": _rounded(shares(asked.truth, asked.truth)[:, place]),
+        "usual": round(float(usual[place]), 4),
+    }
+
+
+def _point(found: Exploration, one: Point) -> dict[str, Any]:
+    return {
+        "name": _name(one),
+        "words": f"best guess right with {percent(one.guess)} on average, {percent(one.surest)} at "
+        f"most; {percent(one.usefulness)} kept; "
+        + ("quasi-identifiers exact" if one.loss is None else f"NCP {percent(one.loss)}"),
+        "command": one.setting.command(found.source, found.schema),
+        "python": one.setting.python,
+        "released": [
+            _rounded(shares(asked.estimate, asked.truth)[:, _telling(asked)])
+            for asked in _asked(one)
+        ],
+    }
+
+
+def _rounded(values: Any) -> list[float]:
+    return [round(float(value), 4) for value in values]
+
+
+def _short(text: str) -> str:
+    shown = "".join(sign if sign.isprintable() else "?" for sign in text)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+
+
+def _name(one: Point) -> str:
+    return f"{one.setting.method}, {one.setting.words}"

@@ -1,0 +1,235 @@
+"""What was tried and what came out: points, those that no other beats, and the one to take."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.audits.report.text import percent
+from sfumato.audits.risk import Risk
+from sfumato.audits.usefulness import Usefulness
+from sfumato.audits.usefulness.results import MOST
+from sfumato.exploring.grid import Setting
+
+_NEAR = 0.05  # of usefulness: less is no reason to expose people
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """One release: how exposed people are in it, what it is good for, what it lost.
+
+    ``refused`` says why there is none. ``guess`` is the chance of the best guess of a sensitive
+    value on average over all people; where nothing is sensitive, the chance to be found. ``loss``
+    is the NCP, None where quasi-identifiers are exact. ``seconds`` are of processor time.
+    """
+
+    setting: Setting
+    refused: str | None = None
+    risk: Risk | None = None
+    useful: Usefulness | None = None
+    guess: float = math.nan
+    loss: float | None = None
+    groups: int = 0
+    left_out: int = 0
+    seconds: float = 0.0
+
+    @property
+    def surest(self) -> float:
+        """The chance of the surest guess of anybody's value."""
+        assert self.risk is not None
+        return max((one.highest for one in self.risk.attributes), default=self.guess)
+
+    @property
+    def certain(self) -> int:
+        """How many people's value is certain."""
+        assert self.risk is not None
+        return max((one.certain for one in self.risk.attributes), default=0)
+
+    @property
+    def likely(self) -> int:
+        """How many people's value is guessed at 50% or more."""
+        assert self.risk is not None
+        return max((one.likely for one in self.risk.attributes), default=0)
+
+    @property
+    def usefulness(self) -> float:
+        """What is kept of what goes with what; where nothing does, of the detail of columns."""
+        if self.useful is not None and not math.isnan(self.useful.kept):
+            return self.useful.kept
+        return 1.0 - (self.loss or 0.0)
+
+    def beats(self, other: Point) -> bool:
+        """Whether it is as good in both respects and better in one."""
+        mine, theirs = (self.guess, -self.usefulness), (other.guess, -other.usefulness)
+        return mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines, without single people."""
+        stated = {"method": self.setting.method, **self.setting.promises}
+        if self.refused is not None:
+            return {**stated, "refused": self.refused}
+        assert self.risk is not None
+        return {
+            **stated,
+            "guess": self.guess,
+            "surest_guess": self.surest,
+            "certain": self.certain,
+            "likely": self.likely,
+            "found": self.risk.prosecutor.highest,
+            "usefulness": self.usefulness,
+            "verdict": None if self.useful is None else self.useful.verdict,
+            "distance": None if self.useful is None else _number(self.useful.distance),
+            "marginals": None if self.useful is None else _number(self.useful.marginals),
+            "loss": self.loss,
+            "groups": self.groups,
+            "left_out": self.left_out,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        """The two figures that decide."""
+        if self.refused is not None:
+            return f"Point({self.setting!r}, refused)"
+        return f"Point({self.setting!r}, guess {self.guess:.1%}, useful {self.usefulness:.0%})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exploration:
+    """Points of a grid, in the order in which they were tried.
+
+    ``before`` is the risk of the table, ``left`` the settings for which no time was left.
+
+    >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
+    >>> found = sf.explore(patients, methods=["mondrian", "anatomy"], l=[2, 4], seed=1)
+    >>> isinstance(found, sf.Exploration), len(found.points)
+    (True, 4)
+    >>> print(found.recommended.setting.command("patients.csv", "patients.toml"))
+    sfumato publish patients.csv -s patients.toml --method ... -o out
+    """
+
+    before: Risk
+    points: tuple[Point, ...]
+    left: tuple[Setting, ...] = ()
+    source: str = "table.csv"
+    schema: str = "schema.toml"
+    seed: int | None = field(default=None, repr=False)
+
+    @property
+    def feasible(self) -> tuple[Point, ...]:
+        """Points of which there is a release."""
+        return tuple(one for one in self.points if one.refused is None)
+
+    @property
+    def frontier(self) -> tuple[Point, ...]:
+        """Points that no other beats, the safest first."""
+        some = self.feasible
+        best = [one for one in some if not any(other.beats(one) for other in some)]
+        return tuple(sorted(best, key=lambda one: (one.guess, -one.usefulness)))
+
+    @property
+    def recommended(self) -> Point:
+        """Of the points that keep most, those at which fewest people's value is guessed at 50% or
+        more; of these the most useful, and of those that are as useful within five points the
+        safest. Where none keeps most, of the more useful ones.
+        """
+        enough = min(MOST, max(one.usefulness for one in self.feasible) - _NEAR)
+        useful = [one for one in self.feasible if one.usefulness >= enough]
+        fewest = min(one.likely for one in useful)
+        some = [one for one in useful if one.likely == fewest]
+        best = max(one.usefulness for one in some)
+        near = [one for one in some if one.usefulness >= best - _NEAR]
+        return min(near, key=lambda one: (one.guess, -one.usefulness))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why that one, in plain words."""
+        one, some = self.recommended, self.feasible
+        many = sum(other.likely > one.likely for other in some)
+        told = [_exposed(one), _compared(many, len(some)), _useful(one), _present(one)]
+        beaten = [other for other in some if other.usefulness > one.usefulness + _NEAR]
+        if beaten:
+            better = max(beaten, key=lambda other: other.usefulness)
+            told.append(
+                f"More is kept by {better.setting.method} with {better.setting.words} "
+                f"({percent(better.usefulness)}), where {_people(better.likely)} can be guessed at "
+                "50% or more."
+            )
+        return tuple(filter(None, told))
+
+    @property
+    def command(self) -> str:
+        """What to type to publish the recommended one."""
+        return self.recommended.setting.command(self.source, self.schema)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines."""
+        places = {id(one): place for place, one in enumerate(self.points)}
+        return {
+            "rows": self.before.rows,
+            "seed": self.seed,
+            "points": [one.to_dict() for one in self.points],
+            "frontier": [places[id(one)] for one in self.frontier],
+            "recommended": places[id(self.recommended)],
+            "reasons": list(self.reasons),
+            "command": self.command,
+            "python": self.recommended.setting.python,
+            "left": [{"method": one.method, **one.promises} for one in self.left],
+        }
+
+    def write_html(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the page: one file that opens anywhere, without a network."""
+        from sfumato.audits.report.writing import write_page
+        from sfumato.exploring.page import render
+
+        return write_page(render(self), path, force=force)
+
+    def __repr__(self) -> str:
+        """How much was tried, and the one to take."""
+        return (
+            f"Exploration({len(self.points):,} points, {len(self.feasible):,} feasible, "
+            f"{len(self.frontier):,} on the frontier, recommended {self.recommended.setting!r})"
+        )
+
+
+def _exposed(one: Point) -> str:
+    if one.risk is None or not one.risk.attributes:
+        return f"Somebody is found with a chance of {percent(one.guess)} on average."
+    return (
+        f"The values of {_people(one.likely)} can be guessed at 50% or more; the surest guess is "
+        f"right with {percent(one.surest)}, the average one with {percent(one.guess)}."
+    )
+
+
+def _compared(many: int, of: int) -> str:
+    return f"At {many} of the {of} points that are feasible more can be guessed so." if many else ""
+
+
+def _useful(one: Point) -> str:
+    if one.useful is None or math.isnan(one.useful.kept):
+        return (
+            "There is nothing to keep of what goes with what; of the detail of columns "
+            f"{percent(one.usefulness)} stays."
+        )
+    return (
+        f"It {one.useful.verdict} of what goes with what ({percent(one.useful.kept)}): conditional "
+        f"distributions are off by {percent(one.useful.distance)}, the marginals alone by "
+        f"{percent(one.useful.marginals)}."
+    )
+
+
+def _present(one: Point) -> str:
+    if one.loss is not None:
+        return ""
+    return "Quasi-identifiers stay exact: it can be seen who is in the table."
+
+
+def _people(number: int) -> str:
+    if not number:
+        return "nobody"
+    return f"{number:,} {'person' if number == 1 else 'people'}"
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
