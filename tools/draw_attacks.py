@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -89,7 +90,7 @@ def learner(axes: Axes) -> None:
 def corruption(axes: Axes) -> None:
     """The share of right guesses about the others, by how many values are known."""
     table, shares = people(1_500, 3), (0.01, 0.05, 0.1, 0.2, 0.4)
-    kinds = {"cohort = 8": {"cohort": 8}, "neighbours": {}}
+    kinds: dict[str, dict[str, Any]] = {"cohort = 8": {"cohort": 8}, "neighbours": {}}
     for (name, kind), colour in zip(kinds.items(), (RED, INK), strict=True):
         with tempfile.TemporaryDirectory() as place:
             db = sf.StatDB.create(f"{place}/db", table, m=L, seed=1, experiment=True, **kind)

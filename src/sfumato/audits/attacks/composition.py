@@ -40,8 +40,8 @@ class Composed:
         of_cell = np.repeat(owners, np.diff(cells.starts))
         keys = of_cell * other.n_values + other.values.values[cells.slots]
         n_subjects = len(other.claims.starts) - 1
-        sums = np.bincount(keys, mass, n_subjects * other.n_values)
-        sums = _in_codes(sums.reshape(n_subjects, other.n_values), other, values)
+        counted = np.bincount(keys, mass, n_subjects * other.n_values).astype(np.float64)
+        sums = _in_codes(counted.reshape(n_subjects, other.n_values), other, values)
         shares = sums / np.maximum(sums.sum(axis=1, keepdims=True), _LEAST)
         # people with the same vector are one subject in a release
         subject = np.empty(len(other.points), np.int64)

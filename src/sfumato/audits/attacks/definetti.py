@@ -81,7 +81,7 @@ class DeFinetti:
         if not self.regression:
             return lambda sums: Learnt.of_sums(axes, sums, self.weight)
         # everybody of the release is counted twice: as in step 1, and as of now
-        rows, times = study.rows, 2.0 * study.candidates.weights()
+        rows, times = study.rows, (2 * study.candidates.weights()).astype(np.float64)
         if self.studied is not None:
             rows = np.concatenate([rows, axes.rows(self.studied.points)])
             times = np.append(times, np.ones(len(self.studied.points)))

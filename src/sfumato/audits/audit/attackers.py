@@ -75,12 +75,6 @@ def attackers(
         f"has studied {study.words}, and goes on with the release",
         lambda: DeFinetti(studied=study.known),
     )
-    if find_spec("sklearn"):
-        yield Attacker(
-            "boosting",
-            f"has studied {study.words} with gradient boosting",
-            lambda: Outside(boosted(shown, study)),
-        )
     for place, share in enumerate(known):
         random = np.random.default_rng([seed, 1 + place])
         people = random.random(len(shown.subjects)) < share
@@ -95,6 +89,16 @@ def attackers(
             f"{told}, and has studied {study.words}",
             lambda: Outside(bayes),
             people,
+        )
+
+
+def slow_attackers(shown: Candidates, study: Study) -> Iterator[Attacker]:
+    """Those who take longer than all others together, and come when time is left."""
+    if find_spec("sklearn"):
+        yield Attacker(
+            "boosting",
+            f"has studied {study.words} with gradient boosting",
+            lambda: Outside(boosted(shown, study)),
         )
 
 

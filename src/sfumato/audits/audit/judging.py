@@ -12,7 +12,14 @@ from typing import TypeVar
 from sfumato.algorithms.base import Stages, silent
 from sfumato.audits.attacks.outside import Outside, without_release
 from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, Trial
-from sfumato.audits.audit.attackers import Attacker, NotApplicable, Probe, attackers, learnt
+from sfumato.audits.audit.attackers import (
+    Attacker,
+    NotApplicable,
+    Probe,
+    attackers,
+    learnt,
+    slow_attackers,
+)
 from sfumato.audits.audit.findings import GUESSES, Audit, Finding
 from sfumato.audits.audit.study import Study
 from sfumato.audits.defaults import KNOWN, TIME_LIMIT
@@ -107,7 +114,8 @@ def judged(case: Case, others: Microdata | None, wish: Wish) -> Audit:
     study = _study(shown, others, seed)
     bayes = learnt(shown.candidates, study)
     plain = attackers(shown.candidates, study, bayes, wish.shares, seed)
-    known: list[Attacker | Probe] = [*plain, *case.more, *case.probes]
+    slow = slow_attackers(shown.candidates, study)
+    known: list[Attacker | Probe] = [*plain, *case.more, *case.probes, *slow]
     every = wish.chosen(known)
     mixed = None
     if wish.control and any(isinstance(one, Attacker) for one in every):

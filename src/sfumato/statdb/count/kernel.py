@@ -109,10 +109,10 @@ def any_hit(hit: Words, b: Whole, buckets: Bucketization) -> bool:
     """Whether a bucket may have rows that satisfy the conditions: in regions, few have any."""
     n_values = buckets.starts[b + 1] - buckets.starts[b]
     end = buckets.base[b] + buckets.stride[b] * n_values
-    for w in range(buckets.base[b] >> 6, (end + 63) >> 6):  # noqa: SIM110
-        if hit[w] != 0:
-            return True
-    return False
+    w, last = buckets.base[b] >> 6, (end + 63) >> 6
+    while w < last and hit[w] == 0:
+        w += 1
+    return bool(w < last)
 
 
 @inner
