@@ -22,7 +22,7 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header -
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage browser lint types format bench fuzz spark kills reproduce lock build clean
+.PHONY: help demo test quick coverage browser lint types format bench fuzz spark kills reproduce lock commands build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -95,6 +95,9 @@ lock: ## Resolve the dependencies again into requirements/ (needs uv)
 		--output-file requirements/runtime.txt >/dev/null
 	@$(COMPILE) --extra spark --constraint requirements/dev.txt \
 		--output-file requirements/spark.txt >/dev/null
+
+commands: $(VENV)/.dev ## Write the page of every command into docs/commands
+	@$(BIN)/python -m tools.write_command_pages
 
 build: $(VENV)/.runtime ## Build the wheel and the source archive into dist/
 	@rm -rf dist

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sfumato.core.arrays import Codes, Counts
 from sfumato.core.boxes import Boxes
+from sfumato.core.expected import given
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -140,6 +141,20 @@ class Planner(Protocol):
     def plan(self, engine: Engine, bound: Bound, room: Room, randomness: Randomness) -> Plan:
         """Find regions that fit; ``bound`` knows the table's counts and none of its rows."""
         ...
+
+
+def require_algorithm(algorithm: object, parameter: str = "algorithm") -> None:
+    """Raise unless this divides tables."""
+    if isinstance(algorithm, str) or not callable(getattr(algorithm, "partition", None)):
+        hint = "; the algorithm comes before the model" if hasattr(algorithm, "passes") else ""
+    elif isinstance(algorithm, type):
+        hint = f"; make one: {algorithm.__name__}()"
+    else:
+        return
+    raise ParameterError(
+        f"{parameter} must be an algorithm such as sf.Mondrian(), not {given(algorithm)}{hint}",
+        parameter=parameter,
+    )
 
 
 def require_compiled(needs: tuple[Requirement, ...]) -> None:

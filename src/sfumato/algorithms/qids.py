@@ -24,7 +24,12 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from sfumato.algorithms.base import Partitioner, Progress, ignore_progress
+from sfumato.algorithms.base import (
+    Partitioner,
+    Progress,
+    ignore_progress,
+    require_algorithm,
+)
 from sfumato.core._kernels import number_rows
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Part, Partition
@@ -60,6 +65,7 @@ class SeveralQIDs:
 
     def __post_init__(self) -> None:
         """Part columns and models, and refuse what cannot be kept by each."""
+        require_algorithm(self.method, "method")
         if not self.qids:
             raise ParameterError("name at least one QID", parameter="qids")
         pairs = [_pair(qid) for qid in self.qids]

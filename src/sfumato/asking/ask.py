@@ -20,6 +20,7 @@ from sfumato.asking.folded import FoldedRelease
 from sfumato.asking.parted import asked_about
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.askable import Askable
+from sfumato.core.expected import given
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import COUNT, Aggregate, Query
 from sfumato.engines.parts import TableParts
@@ -41,6 +42,12 @@ def answerer(source: Askable) -> Answerer:
         raise ParameterError(
             "this is about single groups, and a release that is asked piece by piece only counts; "
             "load it into memory",
+            parameter="release",
+        )
+    if not isinstance(source, Askable):
+        raise ParameterError(
+            f"{given(source)} cannot be asked; ask a release, or a table that was read: "
+            "sf.read(table, schema)",
             parameter="release",
         )
     if source not in _prepared:

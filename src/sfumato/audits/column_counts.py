@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from sfumato.audits.column_hints import hint_of
 from sfumato.core.arrays import Codes
 from sfumato.core.attribute import plain_decimal
 from sfumato.core.fingerprint import PUBLIC_KEY, value_hashes
@@ -29,17 +30,24 @@ _SHARE = 8  # of the memory, one part in so many is for different values
 
 
 class ColumnCounts(NamedTuple):
-    """What is counted of one column; values of lists, structs and bytes are not."""
+    """What is counted of one column; values of lists, structs and bytes are not.
+
+    ``hint`` is about its values (column_hints.py); none where they are too many to be kept.
+    """
 
     kind: pa.DataType
     missing: int
     distinct: int | None
+    hint: str = ""
 
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> ColumnCounts:
         """A column in memory."""
-        distinct = _distinct(column) if is_usable(column.type) else None
-        return cls(column.type, column.null_count, distinct)
+        if not is_usable(column.type):
+            return cls(column.type, column.null_count, None)
+        tally = Tally(_comparable(column.type))
+        tally.add(_compared(column))
+        return cls(column.type, column.null_count, *_known(tally))
 
 
 def is_usable(kind: pa.DataType) -> bool:
@@ -69,13 +77,14 @@ def count_columns(
                 tallies[name].add(_compared(column))
                 if tallies[name].nbytes > most:
                     del tallies[name]
-    distinct = {name: _known(tally) for name, tally in tallies.items()}
+    known = {name: _known(tally) for name, tally in tallies.items()}
     for name in counted:
-        if name not in distinct:
+        if name not in known:
             n = 1 + _SHARE * rows * _width(columns, name, missing) // memory
-            distinct[name] = _spilled(columns, name, missing, n)
+            known[name] = (_spilled(columns, name, missing, n), "")
     found = {
-        name: ColumnCounts(kind, absent[name], distinct.get(name)) for name, kind in kinds.items()
+        name: ColumnCounts(kind, absent[name], *known.get(name, (None,)))
+        for name, kind in kinds.items()
     }
     return rows, found
 
@@ -90,9 +99,10 @@ def _distinct(column: pa.ChunkedArray) -> int:
     return len(_compared(column).unique().drop_null())
 
 
-def _known(tally: Tally) -> int:
-    values, _ = tally.result()
-    return int(len(values) - values.null_count)
+def _known(tally: Tally) -> tuple[int, str]:
+    """How many values differ, and what they hint at."""
+    values, counts = tally.result()
+    return int(len(values) - values.null_count), hint_of(values, counts)
 
 
 def _width(columns: Columns, name: str, missing: Collection[str]) -> int:

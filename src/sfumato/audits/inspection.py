@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -16,8 +16,10 @@ import pyarrow as pa
 from sfumato.audits.column_counts import ColumnCounts
 from sfumato.core.foreign import our_errors
 from sfumato.core.schema import Role, Schema
+from sfumato.engines.rows import together
 from sfumato.errors import DataError
 from sfumato.io.plain import plain_table
+from sfumato.io.tables import Source, read_table
 
 # Names are compared word by word, joined by underscores: PatientName and "patient name" are
 # patient_name, which holds the word name.
@@ -35,8 +37,10 @@ _ONE_PER_PERSON = r"(.*_)?(ssn|passport|e_?mail|iban|imei|mrn|nhs|uuid|guid)(_.*
 _MANY = 0.05  # of the rows: more values than that are no categories
 _NEARLY_ALL = 0.9
 _FEW_ROWS = 20  # below, that texts differ means little
+# A diagnosis may be called by an abbreviation, and there may be several: diag_1, diag_2, dx3.
 _SENSITIVE = (
-    r".*(disease|diagnos|diag_1|condition|illness|salary|income|wage|religion|politic|vote|sexual"
+    r"(.*_)?(diag|dx|icd(_?(9|10))?)(_?\d+)?(_.*)?"
+    r"|.*(disease|diagnos|condition|illness|salary|income|wage|religion|politic|vote|sexual"
     r"|hiv|test_?result|crime|offence|union|medication|treatment|score).*"
 )
 
@@ -45,7 +49,8 @@ _SENSITIVE = (
 class ColumnProfile:
     """One column: what it holds, the role it seems to play, and why.
 
-    A column of lists, structs or bytes can play no role, and its values are not counted.
+    A column of lists, structs or bytes can play no role, and its values are not counted. ``hint``
+    is what its owner may want to say about it.
     """
 
     name: str
@@ -54,6 +59,7 @@ class ColumnProfile:
     missing: int
     role: Role | None
     reason: str
+    hint: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +83,15 @@ class Repeats:
 
 
 @our_errors("inspecting")
-def profile(table: pa.Table) -> tuple[ColumnProfile, ...]:
-    """Describe every column and guess its role.
+def profile(table: Source) -> tuple[ColumnProfile, ...]:
+    """Describe every column of a table, in whatever form ``read`` takes it, and guess its role.
 
-    >>> import pyarrow.csv as csv
-    >>> columns = sf.profile(csv.read_csv("patients.csv"))
+    >>> columns = sf.profile("patients.csv")
     >>> [column.name for column in columns if column.role == "quasi"]
     ['age', 'sex', 'zipcode', 'education', 'job']
     """
+    if not isinstance(table, pa.Table):
+        table = read_table(together(table))
     if table.num_rows == 0:
         raise DataError("the table has no rows; there is nobody to protect")
     table = plain_table(table)
@@ -100,8 +107,7 @@ def profiles_of(rows: int, counted: Mapping[str, ColumnCounts]) -> tuple[ColumnP
 def guess_schema(profiles: Sequence[ColumnProfile]) -> Schema:
     """The schema that the guessed roles amount to.
 
-    >>> import pyarrow.csv as csv
-    >>> sf.guess_schema(sf.profile(csv.read_csv("patients.csv"))).identifiers
+    >>> sf.guess_schema(sf.profile("patients.csv")).identifiers
     ('name',)
     """
     names = {role: [column.name for column in profiles if column.role is role] for role in Role}
@@ -129,11 +135,11 @@ def repeated_identifiers(
 
 
 def _profile(name: str, rows: int, found: ColumnCounts) -> ColumnProfile:
-    kind, missing, distinct = found
+    kind, missing, distinct, hint = found
     if distinct is None:
         return ColumnProfile(name, _short(kind), None, missing, None, "(not usable)")
     role, reason = _guess(name, kind, distinct, rows, rows - missing)
-    return ColumnProfile(name, str(kind), distinct, missing, role, reason)
+    return ColumnProfile(name, str(kind), distinct, missing, role, reason, hint)
 
 
 def _short(kind: pa.DataType) -> str:

@@ -26,6 +26,7 @@ from sfumato.audits.checks import (
 from sfumato.audits.evidence import evidence_of, evidence_on, evidence_within
 from sfumato.core.foreign import is_memory, our_errors
 from sfumato.core.histograms import Histograms
+from sfumato.core.html import card, grid
 from sfumato.engines.choice import CLUSTERS, address_of, require_engine
 from sfumato.engines.opening import open_workers
 from sfumato.engines.pieces import Job, Said
@@ -90,6 +91,13 @@ class Verification:
                 for check in self.checks
             ],
         }
+
+    def _repr_html_(self) -> str:
+        """Every statement, and whether it is kept."""
+        rows = [
+            (one.statement, "kept" if one.kept else "broken", one.detail) for one in self.checks
+        ]
+        return card(repr(self), grid(("statement", "", ""), rows, left=3))
 
     def __repr__(self) -> str:
         """A summary in one line; ``checks`` has the rest."""

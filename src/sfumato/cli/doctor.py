@@ -16,6 +16,7 @@ from sfumato.engines.versions import versions
 # what each extra is for, and a library that comes with it alone
 _EXTRAS = {
     "dask": ("--engine dask", "distributed"),
+    "formats": ("Excel, Stata, SPSS and SAS files", "pyreadstat"),
     "plot": ("pictures of reproduce and evaluate", "matplotlib"),
     "postgres": ("reading from PostgreSQL", "adbc-driver-postgresql"),
     "server": ("statdb serve", "starlette"),

@@ -16,17 +16,19 @@ from sfumato.audits.risk import Risk
 from sfumato.audits.risk.wording import FORMULAS
 from sfumato.cli import show
 from sfumato.cli.reading import memory_option, stated_names, table_options
+from sfumato.cli.sources import source_argument
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
+from sfumato.io.sources import label_of
 
 _K, _L, _CLOSE = 10, 5, ("--t", "0.3")  # promises to start with
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
 
 
 @click.command()
-@click.argument("source")
+@source_argument
 @click.option(
     "-s",
     "--schema",
@@ -51,7 +53,7 @@ _NARROW = 100  # columns of a terminal in which the reasons would squeeze the na
 @click.option("--force", is_flag=True, help="Replace an existing schema file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def inspect(
-    source: str,
+    source: str | list[str],
     schema_path: str | None,
     output: str | None,
     person: str | None,
@@ -65,6 +67,9 @@ def inspect(
     **reading: Any,
 ) -> None:
     """Show the columns of SOURCE, who could be found in it, and what could be promised.
+
+    SOURCE is a file, several files or a folder of them, an address (https://, s3://), the URL of a
+    database, or - for standard input.
 
     Roles are guesses on the safe side; look at each before you publish.
     """
@@ -86,8 +91,9 @@ def inspect(
         })  # fmt: skip
     else:
         page = show.console()
-        title = f"{shown_source(source)}: {seen.rows:,} rows"
+        title = f"{shown_source(label_of(source))}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
+        _print_hints(page, profiles)
         _print_repeats(page, () if person else repeats)
         _print_risk(page, schema, risk)
         if formulas:
@@ -115,6 +121,7 @@ def _column(column: ColumnProfile, schema: Schema | None) -> dict[str, object]:
         "missing": column.missing,
         "role": _role(column, schema),
         "reason": column.reason,
+        "hint": column.hint or None,
     }
 
 
@@ -134,6 +141,12 @@ def _print_columns(
     ]  # fmt: skip
     headers = ("column", "type", "distinct", "missing", "role", *(["why"] if reasons else []))
     page.print(show.table(title, headers, lines))
+
+
+def _print_hints(page: Console, profiles: Sequence[ColumnProfile]) -> None:
+    for column in profiles:
+        if column.hint:
+            show.say(page, Text("Hint: ", "yellow"), f"{column.name} holds {column.hint}.")
 
 
 def _print_repeats(page: Console, repeats: Sequence[Repeats]) -> None:
@@ -168,10 +181,19 @@ def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None
 
 
 def _stated(
-    query: str | None, missing: Sequence[str], names: Sequence[str] | None, header: bool | None
+    query: str | None,
+    missing: Sequence[str],
+    names: Sequence[str] | None,
+    header: bool | None,
+    encoding: str | None,
+    decimal: str,
+    day_first: bool,
 ) -> list[str]:
     """The options by which the table was read."""
     reading = [] if query is None else ["--query", query]
+    reading += [] if encoding is None else ["--encoding", encoding]
+    reading += ["--decimal", decimal] if decimal != "." else []
+    reading += ["--day-first"] if day_first else []
     for marker in missing:
         reading += ["--missing", marker]
     if names is not None:
@@ -179,9 +201,12 @@ def _stated(
     return [*reading, "--header"] if header else reading
 
 
-def _publishing(source: str, schema: str, reading: Sequence[str], risk: Risk | None) -> str:
+def _publishing(
+    source: str | list[str], schema: str, reading: Sequence[str], risk: Risk | None
+) -> str:
     """The command that comes next, ready for a shell, without the password of a database."""
-    start = ("sfumato", "publish", shown_source(source), "-s", schema)
+    named = [source] if isinstance(source, str) else source
+    start = ("sfumato", "publish", *map(shown_source, named), "-s", schema)
     return shlex.join([*start, *reading, *_promises(risk), "-o", "out/"])
 
 

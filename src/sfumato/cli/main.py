@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 import sfumato
+from sfumato.cli.completion import completing
 from sfumato.cli.guarded import guarded
 from sfumato.cli.imports import without_needless
 from sfumato.core.address_space import require_least
@@ -60,7 +61,7 @@ class _Lazy(click.Group):
         require_least()
         command = getattr(import_module(f"sfumato.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
-        return command
+        return completing(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

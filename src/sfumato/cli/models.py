@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
-from sfumato.models.base import Model
+from sfumato.models.base import Model, all_of
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import (
     DistinctLDiversity,
@@ -16,7 +16,6 @@ from sfumato.models.diversity import (
     LDiversity,
     RecursiveLDiversity,
 )
-from sfumato.models.registry import all_of
 
 MODELS: dict[str, Callable[[Any], Model]] = {
     "k": KAnonymity,

@@ -32,6 +32,7 @@ from sfumato.cli.qids import with_qids
 from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
+from sfumato.cli.sources import source_argument
 from sfumato.cli.summaries import summarize, tell_exposed, tell_found, tell_owner
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
@@ -43,6 +44,8 @@ from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.registry import FORMS, published_forms
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
+from sfumato.io.sources import label_of
+from sfumato.io.tables import Source
 from sfumato.verbs import mask, perturb, publish_file, publish_join
 
 if TYPE_CHECKING:
@@ -64,7 +67,7 @@ _FRONTIER = (
 
 
 @click.command()
-@click.argument("source")
+@source_argument
 @click.option(
     "-s",
     "--schema",
@@ -271,7 +274,7 @@ _FRONTIER = (
 @click.option("--force", is_flag=True, help="Replace an earlier release in the output folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print release.json instead of a summary.")
 def publish(
-    source: str,
+    source: str | list[str],
     schema_path: str,
     output: str,
     method: str,
@@ -286,7 +289,10 @@ def publish(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Publish SOURCE (a file or a database URL) under one or more privacy models.
+    """Publish SOURCE under one or more privacy models.
+
+    SOURCE is a file, several files or a folder of them, an address (https://, s3://), the URL of a
+    database, or - for standard input.
 
     \b
     sfumato publish patients.csv -s schema.toml --k 10 -o out/
@@ -361,11 +367,11 @@ def publish(
     if tell_more is not None:
         tell_more()
     if attacked and manifest.rows <= QUICK_ROWS:
-        whole = ["sfumato", "audit", output, "--truth", source, "-s", schema_path]
+        whole = ["sfumato", "audit", output, "--truth", label_of(source), "-s", schema_path]
         tell_attacked(lambda: _attack(output, source, schema, reading), shlex.join(whole))
 
 
-def _warn_of_repeats(source: str, person: str, k: int | None, reading: dict[str, Any]) -> None:
+def _warn_of_repeats(source: Source, person: str, k: int | None, reading: dict[str, Any]) -> None:
     said = RowsPerPerson.of(source, person, **reading).warning(k)
     if said is not None:
         warnings.warn(said, SfumatoWarning, stacklevel=1)
@@ -375,7 +381,7 @@ def _asks(given: dict[str, Any]) -> bool:
     return any(given[name] is not None for name in MODELS)
 
 
-def _attack(output: str, source: str, schema: Schema, reading: dict[str, Any]) -> Audit:
+def _attack(output: str, source: Source, schema: Schema, reading: dict[str, Any]) -> Audit:
     from sfumato.audits.audit import audit
 
     return audit(output, read(source, schema, **reading), **QUICK)

@@ -17,6 +17,7 @@ from sfumato.engines.choice import address_of
 from sfumato.engines.reading import read
 from sfumato.errors import shortened
 from sfumato.forms.load import load
+from sfumato.io.dialects import POINT
 from sfumato.io.schema_files import read_schema
 
 
@@ -90,8 +91,9 @@ def _require_release(source: str, schema_path: str | None, reading: dict[str, An
     """Raise unless it is a release that is asked."""
     if schema_path is not None:
         raise click.UsageError("--engine is for a release; a table is asked in memory")
-    given = next((name for name, value in reading.items() if value), None)
+    given = next((name for name, value in reading.items() if value and value != POINT), None)
     if given is not None:
-        raise click.UsageError(f"--{given} is for a table: add its schema, -s FILE")
+        typed = given.replace("_", "-")
+        raise click.UsageError(f"--{typed} is for a table: add its schema, -s FILE")
     if Path(source).is_file():
         raise click.UsageError(f"{source} is a file: name a release folder, or add -s SCHEMA")

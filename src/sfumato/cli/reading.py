@@ -17,6 +17,8 @@ from sfumato.engines.opening import open_workers
 from sfumato.engines.parts import Work
 from sfumato.forms.load import is_joined
 
+_WRITTEN = ("names", "header", "encoding", "decimal", "day_first")
+
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a table, which may be the result of a query: those of ``read``."""
@@ -27,7 +29,7 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what says how a file is read: --missing, --names and --header, as ``read`` takes them."""
+    """Add what says how a file is read: --missing, --names and so on, as ``read`` takes them."""
     missing = click.option(
         "--missing",
         multiple=True,
@@ -47,12 +49,25 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The first line of the CSV file is the header, even if it looks like a row; with "
         "--names, replace it.",
     )
-    return missing(names(header(command)))
+    encoding = click.option(
+        "--encoding", metavar="NAME", help="How the CSV file is encoded, if not in UTF-8."
+    )
+    decimal = click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        show_default=True,
+        help="What stands before the decimals of numbers in a CSV file.",
+    )
+    day_first = click.option(
+        "--day-first", is_flag=True, help="Dates in a CSV file are written as 31.12.2020."
+    )
+    return missing(names(header(encoding(decimal(day_first(command))))))
 
 
 def taken(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a table out of all that a command was given."""
-    return {name: options.pop(name) for name in ("query", "missing", "names", "header")}
+    return {name: options.pop(name) for name in ("query", "missing", *_WRITTEN)}
 
 
 def address_options(command: Callable[..., Any]) -> Callable[..., Any]:

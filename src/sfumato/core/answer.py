@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.exact import SAFE
+from sfumato.core.html import Drawing, card, grid, range_bar
 from sfumato.core.moments import is_moment, of_python
 from sfumato.core.query import ENDINGS
 from sfumato.errors import ParameterError
@@ -80,6 +81,11 @@ class Answer:
 
     def __contains__(self, value: Any) -> bool:
         return self.lo is not None and bool(self.lo <= value <= self.hi)
+
+    def _repr_html_(self) -> str:
+        """The sentence, and bounds as a bar."""
+        drawn = _drawn(self, _ends([self]))
+        return card(str(self), *([] if drawn is None else [drawn]))
 
     def __str__(self) -> str:
         if self.lo is None:
@@ -163,6 +169,17 @@ class Result:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def _repr_html_(self) -> str:
+        """A line per group, bounds as bars along one scale for each aggregate."""
+        ends = [_ends([line[place] for line in self.answers]) for place in range(len(self.names))]
+        head = [*self.by, *(part for name in self.names for part in (name, ""))]
+        rows = [
+            [*key, *(cell for one, scale in zip(line, ends, strict=True)
+                     for cell in (_told(one), _drawn(one, scale) or ""))]
+            for key, line in zip(self.keys, self.answers, strict=True)
+        ]  # fmt: skip
+        return card(repr(self), grid(head, rows, left=max(len(self.by), 1)))
+
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Lines: the keys, then an Answer per aggregate."""
         for key, line in zip(self.keys, self.answers, strict=True):
@@ -171,6 +188,29 @@ class Result:
     def __repr__(self) -> str:
         shown = ", ".join((*self.by, *self.names))
         return f"Result({len(self):,} x ({shown}))"
+
+
+def _ends(answers: Sequence[Answer]) -> tuple[float, float] | None:
+    """The scale on which bounds are drawn, from 0 where all are above; None if they are no numbers
+    or leave one value each.
+    """
+    known = [one for one in answers if isinstance(one.lo, int | float | Decimal)]
+    if all(one.exact for one in known):
+        return None
+    low, high = min(float(one.lo) for one in known), max(float(one.hi) for one in known)
+    return (min(low, 0.0), high) if math.isfinite(high - low) else None
+
+
+def _drawn(answer: Answer, ends: tuple[float, float] | None) -> Drawing | None:
+    if ends is None or answer.lo is None:
+        return None
+    return range_bar(float(answer.lo), float(answer.hi), float(answer.estimate), ends)
+
+
+def _told(answer: Answer) -> str:
+    if answer.lo is None or answer.exact:
+        return "" if answer.lo is None else _short(answer.lo)
+    return f"{_short(answer.estimate)} ({_short(answer.lo)} to {_short(answer.hi)})"
 
 
 def plain(value: Any) -> Any:

@@ -15,9 +15,11 @@ from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute, Kind, encode
 from sfumato.core.binning import binned
-from sfumato.core.schema import Declaration, Schema
+from sfumato.core.expected import given
+from sfumato.core.html import card, grid
+from sfumato.core.schema import Declaration, Schema, require_schema
 from sfumato.core.threads import in_threads
-from sfumato.errors import DataError, SchemaError
+from sfumato.errors import DataError, ParameterError, SchemaError
 
 _MOST_COMPARED, _LONGEST_COMPARED = 10_000, 200
 
@@ -54,6 +56,12 @@ class Microdata(Askable):
     @classmethod
     def from_arrow(cls, table: pa.Table, schema: Schema, *, id: str | None = None) -> Microdata:
         """Encode an Arrow table; ``id`` names an identifier to keep, see ``read``."""
+        if not isinstance(table, pa.Table):
+            raise ParameterError(
+                f"from_arrow takes a pyarrow.Table, not {given(table)}; sf.read takes all others",
+                parameter="table",
+            )
+        require_schema(schema)
         require_columns(table.column_names, schema)
         require_identifier(id, schema)
         if table.num_rows == 0:
@@ -108,6 +116,22 @@ class Microdata(Askable):
         """Number of rows."""
         return self.n_rows
 
+    def _repr_html_(self) -> str:
+        """What ``repr`` tells, as a table: names and counts."""
+        rows = [
+            (name, role.value, *self._described(name)) for name, role in self.schema.roles.items()
+        ]
+        return card(
+            f"{self.n_rows:,} rows", grid(("column", "role", "kind", "values"), rows, left=3)
+        )
+
+    def _described(self, name: str) -> tuple[str, int | str]:
+        attribute = self.attributes.get(name)
+        if attribute is None:
+            return "", ""
+        some = ", some missing" if attribute.has_missing else ""
+        return f"{attribute.kind.value}{some}", len(attribute.values)
+
     def __repr__(self) -> str:
         """Sizes and column names only: a table in a log must not show a person."""
         return (
@@ -128,6 +152,16 @@ def _encoded(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attrib
         order=declared.order,
         taxonomy=schema.taxonomies.get(name),
     )
+
+
+def require_microdata(table: object, parameter: str = "table") -> None:
+    """Raise unless this is a table that was read."""
+    if not isinstance(table, Microdata):
+        raise ParameterError(
+            f"{parameter} must be a table under a schema, not {given(table)}; read it first: "
+            "sf.read(table, sf.Schema(quasi=[...], sensitive=...))",
+            parameter=parameter,
+        )
 
 
 def require_columns(found: Sequence[str], schema: Schema) -> None:

@@ -9,9 +9,12 @@ from enum import StrEnum
 from typing import Any
 
 from sfumato.core.attribute import Kind
+from sfumato.core.binning import Bins, Quantiles, bins_of
+from sfumato.core.expected import given
+from sfumato.core.html import card, grid
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.words import Words
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 
 
 class Role(StrEnum):
@@ -29,13 +32,13 @@ class Declaration:
 
     kind: Kind | None = None
     order: tuple[Any, ...] | None = None
-    bins: int | None = None
+    bins: Bins | None = None
 
     def __repr__(self) -> str:
         """How long an order is; its values may be many."""
         words = [] if self.kind is None else [self.kind.value]
         words += [] if self.order is None else [f"{len(self.order):,} values in order"]
-        words += [] if self.bins is None else [f"{self.bins} bins"]
+        words += [] if self.bins is None else [_in_words(self.bins)]
         return f"Declaration({', '.join(words)})"
 
 
@@ -45,7 +48,8 @@ class Schema:
 
     Identifiers are dropped from everything that leaves; quasi-identifiers are generalized;
     sensitive values are what must not be linked to a person; insensitive columns are published
-    as they are.
+    as they are. ``bins`` divides numbers into classes: so many with about equally many rows,
+    between borders such as ``[0, 20000]``, or at ``{"quantiles": [0.25, 0.5, 0.75]}``.
 
     >>> sf.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive="disease")
     Schema(identifiers=['name'], quasi=['age', 'sex'], sensitive=['disease'])
@@ -68,7 +72,7 @@ class Schema:
         insensitive: Sequence[str] = (),
         kinds: Mapping[str, Kind | str] | None = None,
         orders: Mapping[str, Sequence[Any]] | None = None,
-        bins: Mapping[str, int] | None = None,
+        bins: Mapping[str, Any] | None = None,
         taxonomies: Mapping[str, Taxonomy] | None = None,
         words: Words | None = None,
     ) -> None:
@@ -153,6 +157,16 @@ class Schema:
                     column=name,
                 )
 
+    def _repr_html_(self) -> str:
+        """Roles, and how much is said about each column."""
+        rows = [(name, role.value, self._said(name)) for name, role in self.roles.items()]
+        return card("Schema", grid(("column", "role", "declared"), rows, left=3))
+
+    def _said(self, name: str) -> str:
+        declared = self.declarations.get(name)
+        words = [] if declared is None else [repr(declared)[len("Declaration(") : -1]]
+        return ", ".join(words + ["a taxonomy"] * (name in self.taxonomies))
+
     def __repr__(self) -> str:
         """Names only: declared orders and taxonomies may be long."""
         parts = {
@@ -165,6 +179,16 @@ class Schema:
         }
         shown = (f"{part}={[*names]}" for part, names in parts.items() if names)
         return f"Schema({', '.join(shown)})"
+
+
+def require_schema(schema: object) -> None:
+    """Raise unless this is a schema."""
+    if not isinstance(schema, Schema):
+        raise ParameterError(
+            f"schema must be a Schema or the path of a schema file, not {given(schema)}; make one: "
+            "sf.Schema(quasi=[...], sensitive=...), or of a dict: sf.Schema(**roles)",
+            parameter="schema",
+        )
 
 
 def _names(role: str, names: Sequence[Any]) -> tuple[str, ...]:
@@ -180,13 +204,13 @@ def _names(role: str, names: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _declarations(
-    kinds: Mapping[str, Kind | str], orders: Mapping[str, Sequence[Any]], bins: Mapping[str, int]
+    kinds: Mapping[str, Kind | str], orders: Mapping[str, Sequence[Any]], bins: Mapping[str, Any]
 ) -> dict[str, Declaration]:
     return {
         name: Declaration(
             kind=_kind(name, kinds[name]) if name in kinds else _kind_of_order(name, orders),
             order=tuple(orders[name]) if name in orders else None,
-            bins=_bins(name, bins[name]) if name in bins else None,
+            bins=bins_of(name, bins[name]) if name in bins else None,
         )
         for name in {**kinds, **orders, **bins}
     }
@@ -202,10 +226,10 @@ def _kind(name: str, kind: Kind | str) -> Kind:
         ) from None
 
 
-def _bins(name: str, bins: int) -> int:
-    if type(bins) is not int or bins < 2:
-        raise SchemaError(f"column {name!r} has bins = {bins!r}; use 2 or more", column=name)
-    return bins
+def _in_words(bins: Bins) -> str:
+    if isinstance(bins, Quantiles):
+        return f"{len(bins.shares) + 1:,} bins at quantiles"
+    return f"{len(bins) + 1:,} bins by borders" if isinstance(bins, tuple) else f"{bins} bins"
 
 
 def _kind_of_order(name: str, orders: Mapping[str, Sequence[Any]]) -> Kind | None:

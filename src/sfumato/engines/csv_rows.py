@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,20 +16,29 @@ import pyarrow.csv
 
 from sfumato.engines.splits import Split
 from sfumato.errors import DataError
+from sfumato.io.compression import open_stream
 from sfumato.io.csv_files import (
     Layout,
     _explained,
-    _is_gzip,
     larger,
     larger_blocks_help,
     layout_of,
 )
-from sfumato.io.csv_headers import FirstLine
-from sfumato.io.text_types import _TYPES, NULL_MARKERS, _absent, _all_match, _told_apart
+from sfumato.io.dialects import Dialect
+from sfumato.io.text_types import (
+    NULL_MARKERS,
+    TextType,
+    _absent,
+    _all_match,
+    _told_apart,
+    types_of,
+)
 
 _BLOCK_BYTES = 2**22
 _MOST_TEXTS = 2**20
 
+Typed: TypeAlias = tuple[pa.DataType, TextType]
+_AS_IT_IS = TextType("", ())
 _MINUS_0 = r"-0+(\.0+)?"
 
 
@@ -36,10 +46,15 @@ _MINUS_0 = r"-0+(\.0+)?"
 class CsvFiles:
     """CSV files with the types of their columns, and how many rows each has."""
 
-    kinds: Mapping[str, pa.DataType]
+    found: Mapping[str, Typed]
     n_rows: Mapping[Path, int]
     missing: Collection[str]
-    first: FirstLine
+    dialect: Dialect
+
+    @property
+    def kinds(self) -> dict[str, pa.DataType]:
+        """The type of each column."""
+        return {name: kind for name, (kind, _) in self.found.items()}
 
     @property
     def files(self) -> Sequence[Path]:
@@ -48,10 +63,9 @@ class CsvFiles:
 
     def read(self, split: Split, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The rows of a file: where one begins in its middle, nobody knows."""
-        for table in _texts(split.file, columns, self.first):
-            typed = [
-                _as_type(table.column(name), self.kinds[name], self.missing) for name in columns
-            ]
+        for table in _texts(split.file, columns, self.dialect):
+            typed = [_as_type(table.column(name), self.found[name], self.missing)
+                     for name in columns]  # fmt: skip
             yield pa.table(typed, names=list(columns))
 
     def sizes(self, file: Path) -> Sequence[int]:
@@ -60,19 +74,19 @@ class CsvFiles:
 
 
 def open_csv(
-    files: Sequence[Path], columns: Sequence[str], missing: Collection[str], first: FirstLine
+    files: Sequence[Path], columns: Sequence[str], missing: Collection[str], dialect: Dialect
 ) -> CsvFiles:
     """The type that all texts of a column have."""
-    guesses = {name: _Guess(name) for name in columns}
+    guesses = {name: _Guess(name, types_of(dialect)) for name in columns}
     n_rows = dict.fromkeys(files, 0)
     for file in files:
-        for table in _texts(file, columns, first):
+        for table in _texts(file, columns, dialect):
             n_rows[file] += table.num_rows
             for name in columns:
                 for chunk in table.column(name).chunks:
                     guesses[name].see(_trimmed(chunk, missing))
-    kinds = {name: guess.kind for name, guess in guesses.items()}
-    return CsvFiles(kinds, n_rows, missing, first)
+    found = {name: guess.found for name, guess in guesses.items()}
+    return CsvFiles(found, n_rows, missing, dialect)
 
 
 class _Guess:
@@ -81,9 +95,9 @@ class _Guess:
     Patterns and types that a part contradicts are crossed out; the first that stays is the type.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, types: Sequence[TextType]) -> None:
         self.name = name
-        self.left = [(pattern, list(kinds)) for pattern, kinds in _TYPES]
+        self.left = list(types)
         self.seen = False
         self.spellings = _Spellings()
 
@@ -92,22 +106,23 @@ class _Guess:
         present = _absent(texts, NULL_MARKERS).drop_null()
         self.seen = self.seen or len(present) > 0
         self.left = [
-            (pattern, [kind for kind in kinds if _casts(present, kind)])
-            for pattern, kinds in self.left
-            if _all_match(present, pattern)
+            one._replace(kinds=tuple(kind for kind in one.kinds if _casts(one, present, kind)))
+            for one in self.left
+            if _all_match(present, one.pattern)
         ]
-        if any(pa.types.is_floating(kind) for _, kinds in self.left for kind in kinds):
-            self.spellings.see(present)
+        for one in self.left:
+            if any(map(pa.types.is_floating, one.kinds)):
+                self.spellings.see(one.plain(present))
 
     @property
-    def kind(self) -> pa.DataType:
-        """The type, once all texts are seen."""
-        if not self.seen or not self.left:
-            return pa.string()
-        found = next(iter(self.left[0][1]), pa.string())
-        if pa.types.is_floating(found) and not self.spellings.told_apart(self.name):
-            return pa.string()
-        return found
+    def found(self) -> Typed:
+        """The type, once all texts are seen, and how to get there."""
+        if not self.seen or not self.left or not self.left[0].kinds:
+            return pa.string(), _AS_IT_IS
+        kind = self.left[0].kinds[0]
+        if pa.types.is_floating(kind) and not self.spellings.told_apart(self.name):
+            return pa.string(), _AS_IT_IS
+        return kind, self.left[0]
 
 
 class _Spellings:
@@ -170,21 +185,21 @@ def _any_match(texts: pa.Array, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(texts, rf"\A(?:{pattern})\z")).as_py())
 
 
-def _casts(texts: pa.Array, kind: pa.DataType) -> bool:
+def _casts(one: TextType, texts: pa.Array, kind: pa.DataType) -> bool:
     try:
-        texts.cast(kind)
+        one.casts(texts, kind)
     except pa.ArrowInvalid:
         return False
     return True
 
 
-def _as_type(
-    column: pa.ChunkedArray, kind: pa.DataType, missing: Collection[str]
-) -> pa.ChunkedArray:
+def _as_type(column: pa.ChunkedArray, found: Typed, missing: Collection[str]) -> pa.ChunkedArray:
+    kind, one = found
+
     def typed(chunk: pa.DictionaryArray) -> pa.Array:
         texts = _trimmed(chunk, missing)
         if not pa.types.is_string(kind):
-            texts = _absent(texts, NULL_MARKERS).cast(kind)
+            texts = one.casts(_absent(texts, NULL_MARKERS), kind)
         return texts.take(chunk.indices)
 
     return pa.chunked_array([typed(chunk) for chunk in column.chunks], kind)
@@ -194,10 +209,10 @@ def _trimmed(chunk: pa.DictionaryArray, missing: Collection[str]) -> pa.Array:
     return _absent(pc.utf8_trim_whitespace(chunk.dictionary), ["", *missing])
 
 
-def _texts(file: Path, columns: Sequence[str], first: FirstLine) -> Iterator[pa.Table]:
+def _texts(file: Path, columns: Sequence[str], dialect: Dialect) -> Iterator[pa.Table]:
     """The raw texts of the columns, as dictionaries: each text is then looked at once a batch."""
-    with _explained(file):
-        for batch in _batches(file, layout_of(file, first), columns):
+    with _explained(file, dialect):
+        for batch in _batches(file, layout_of(file, dialect), columns):
             yield pa.table(batch).rename_columns(list(columns))
 
 
@@ -228,7 +243,7 @@ def _in_blocks(
     file: Path, layout: Layout, columns: Sequence[str], size: int
 ) -> Iterator[pa.RecordBatch]:
     with (
-        pa.input_stream(str(file), compression="gzip" if _is_gzip(file) else None) as stream,
+        open_stream(file) as stream,
         pyarrow.csv.open_csv(
             stream,
             read_options=layout.reading(block_size=size, use_threads=False),

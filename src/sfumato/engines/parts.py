@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.askable import Askable
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import count_codes
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.schema import Schema
 from sfumato.engines.base import Engine
 from sfumato.engines.cluster import Workers, cluster_engine
@@ -30,7 +30,7 @@ from sfumato.engines.domains import count_values, open_engine
 from sfumato.engines.rows import Rows, needed_memory, needs_streaming, open_rows, together
 from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory, ParameterError
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect, Written
 from sfumato.io.tables import Source, markers, read_whole
 
 Found = TypeVar("Found")
@@ -63,6 +63,7 @@ class TableParts(Askable):
     @classmethod
     def of(cls, table: Microdata) -> TableParts:
         """A table in memory."""
+        require_microdata(table)
         counts = {
             name: count_codes(codes, table.attributes[name].size)
             for name, codes in table.codes.items()
@@ -131,25 +132,24 @@ def open_parts(
     *,
     query: str | None = None,
     missing: str | Collection[str] = (),
-    names: Sequence[str] | None = None,
-    header: bool | None = None,
     work: Work | None = None,
+    **written: Unpack[Written],
 ) -> Iterator[TableParts]:
     """A table, in parts if it is a file that seems not to fit into so much memory; see ``read``.
 
     With ``work`` it is in parts whatever it takes, and those are looked at by workers.
     """
-    absent, first = markers(missing), FirstLine.said(names, header)
+    absent, dialect = markers(missing), Dialect.said(**written)
     if work is not None and query is not None:
         raise ParameterError(
             "workers read files, not the result of a query; store it in a file", parameter="engine"
         )
     if work is None and (query is not None or not needs_streaming(source, schema, memory)):
-        whole = together(source, absent, first)
-        table = read_whole(whole, schema, query=query, missing=missing, names=names, header=header)
+        whole = together(source, absent, dialect)
+        table = read_whole(whole, schema, query=query, missing=missing, **written)
         yield TableParts.of(table)
         return
-    rows = open_rows(source, schema, absent, first)
+    rows = open_rows(source, schema, absent, dialect)
     with _engine(rows, work) as engine:
         memory = memory if work is None else min(memory, work.workers.memory)
         counted = count_values(engine, rows)

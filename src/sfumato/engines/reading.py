@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.attribute import narrowest
+from sfumato.core.binning import needs_rows
+from sfumato.core.expected import given
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Schema
@@ -27,26 +29,31 @@ from sfumato.engines.opening import open_workers
 from sfumato.engines.rows import Rows, needs_streaming, open_rows, together
 from sfumato.engines.stream import Scratch
 from sfumato.errors import OutOfMemory, ParameterError
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect, Written
+from sfumato.io.schema_files import as_schema
+from sfumato.io.sources import is_files
 from sfumato.io.tables import Source, markers, read_whole
 
 
 @our_errors("reading a table")
 def read(
     source: Source,
-    schema: Schema,
+    schema: Schema | str | Path,
     *,
     query: str | None = None,
     missing: str | Collection[str] = (),
     names: Sequence[str] | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    day_first: bool = False,
     id: str | None = None,
     engine: Engine | Cluster = "auto",
     scheduler: str | None = None,
     master: str | None = None,
     memory_limit: int | None = None,
 ) -> Microdata:
-    """Read and encode the columns that the schema names.
+    """Read and encode the columns that the schema names; ``schema`` may be the path of one.
 
     ``query`` is SQL: with a database URL a table's name or a SELECT, with anything else a SELECT
     in which the source is called ``t``. ``missing`` are texts that stand for a missing value.
@@ -55,11 +62,18 @@ def read(
     ``header=True`` says that it is the header all the same, ``names`` are the columns of a file
     that has none; both together replace the names.
 
+    ``encoding`` is that of the texts of a CSV file, UTF-8 unless it is said. With ``decimal=","``
+    1,5 is a number (and 1.5 is none), with ``day_first`` 31.12.2020, 31/12/2020 and 31-12-2020 are
+    dates.
+
     Blanks around quasi-identifying and sensitive texts are dropped. Identifiers must be there but
     are not kept, and not loaded either where the columns can be chosen; only ``id``, one of them,
     is kept beside the table when it is named, to be joined on by ``publish_join``.
 
-    A pattern such as ``part-*.parquet`` names several files, which are read as one table.
+    A list of paths, a folder, or a pattern such as ``part-*.parquet`` is several files, which are
+    read as one table. An address of http, https, s3 or gs is fetched. Of an Excel workbook with
+    several sheets ``query`` names one; such files, and those of Stata, SPSS and SAS, need the extra
+    ``formats``.
 
     A file that seems too large is read part by part (``engine`` "stream" and "memory" insist), and
     its codes have to fit into ``memory_limit`` bytes, half of what the machine offers by default.
@@ -68,6 +82,17 @@ def read(
     >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
     Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
     """
+    if isinstance(source, Schema | Microdata):
+        raise ParameterError(
+            f"source is {given(source)}: the table comes first, and one that was read is used as "
+            "it is",
+            parameter="source",
+        )
+    schema = as_schema(schema)
+    written: Written = {
+        "names": names, "header": header, "encoding": encoding, "decimal": decimal,
+        "day_first": day_first,
+    }  # fmt: skip
     require_engine(engine, memory_limit, CLUSTERS)
     address = address_of(engine, scheduler, master)
     parts, insists = _in_parts(source, schema, query, id), engine in ("stream", *CLUSTERS)
@@ -77,13 +102,11 @@ def read(
             parameter="engine",
         )
     if insists or (engine == "auto" and parts and needs_streaming(source, schema)):
-        rows = open_rows(source, schema, markers(missing), FirstLine.said(names, header))
+        rows = open_rows(source, schema, markers(missing), Dialect.said(**written))
         with open_workers(engine, address, None) as workers:
             return read_coded(rows, memory_or_half(memory_limit), workers)
-    whole = together(source, markers(missing), FirstLine.said(names, header))
-    return read_whole(
-        whole, schema, query=query, missing=missing, names=names, header=header, id=id
-    )
+    whole = together(source, markers(missing), Dialect.said(**written))
+    return read_whole(whole, schema, query=query, missing=missing, id=id, **written)
 
 
 def read_coded(rows: Rows, memory: int, workers: Workers | None = None) -> Microdata:
@@ -133,9 +156,8 @@ def _silent() -> None:
 
 def _in_parts(source: object, schema: Schema, query: str | None, id: str | None) -> bool:
     """Whether the source could be read part by part."""
-    in_file = isinstance(source, str | Path) and "://" not in str(source)
-    binned = any(declared.bins is not None for declared in schema.declarations.values())
-    return in_file and query is None and id is None and not binned
+    binned = any(needs_rows(declared.bins) for declared in schema.declarations.values())
+    return is_files(source) and query is None and id is None and not binned
 
 
 def _require_memory(counted: Counted, taken: int, memory: int) -> None:

@@ -7,7 +7,6 @@ never among them.
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.core.attribute import Attribute, encode
+from sfumato.core.attribute import Attribute, Kind, encode
+from sfumato.core.binning import binned, classes_of, needs_rows
 from sfumato.core.microdata import require_columns
 from sfumato.core.schema import Declaration, Schema
 from sfumato.engines.csv_rows import open_csv
@@ -24,10 +24,13 @@ from sfumato.engines.memory import memory_or_half
 from sfumato.engines.splits import Files, Split, scan
 from sfumato.engines.typed_rows import TypedFiles, is_typed, stated_types
 from sfumato.errors import DataError, ParameterError
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.compression import FACTOR, codec_of
+from sfumato.io.dialects import Dialect
 from sfumato.io.files import CSV, PARQUET, chunks_of, open_file
 from sfumato.io.opened import Opened, reading
 from sfumato.io.plain import normalized, plain_table
+from sfumato.io.sources import Files as Named
+from sfumato.io.sources import files_of, is_files, label_of
 
 # What reading, encoding and publishing in memory take for each value.
 _IN_MEMORY_BYTES = 24
@@ -117,20 +120,20 @@ class Columns:
 
 
 def open_rows(
-    source: str | Path,
+    source: Named,
     schema: Schema,
     missing: Collection[str] = (),
-    first: FirstLine | None = None,
+    dialect: Dialect | None = None,
 ) -> Rows:
     """A Parquet, Arrow or CSV file, or all that a pattern such as ``part-*.parquet`` names."""
-    first = first or FirstLine()
+    dialect = dialect or Dialect()
     _require_no_bins(schema)
-    files = _files(source)
+    files = files_of(source)
     for file in files:
-        require_columns(open_file(file, first=first).names, schema)
+        require_columns(open_file(file, dialect=dialect).names, schema)
     stamps = [_stamp(file) for file in files]
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    _, kinds, opened = _opened(source, columns, missing, first)
+    _, kinds, opened = _opened(source, columns, missing, dialect)
     coded = {*schema.quasi, *schema.sensitive}
     types = {
         # encoding settles the type, and refuses what cannot be published
@@ -139,7 +142,7 @@ def open_rows(
         else kind
         for name, kind in kinds.items()
     }
-    return Rows(str(source), schema, types, opened, stamps, missing)
+    return Rows(label_of(source), schema, types, opened, stamps, missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,75 +173,91 @@ class NamedRows:
 
 
 def open_named(
-    source: str | Path,
+    source: Named,
     called: Mapping[str, str],
     missing: Collection[str] = (),
-    first: FirstLine | None = None,
+    dialect: Dialect | None = None,
 ) -> NamedRows:
     """Some columns of a Parquet, Arrow or CSV file, each ``called`` as the mapping says there."""
     theirs = list(dict.fromkeys(called.values()))
-    label, kinds, files = _opened(source, theirs, missing, first or FirstLine())
+    label, kinds, files = _opened(source, theirs, missing, dialect or Dialect())
     types = {ours: kinds[name] for ours, name in called.items()}
     return NamedRows(label, called, types, files, missing)
 
 
 def open_columns(
-    source: str | Path, missing: Collection[str] = (), first: FirstLine | None = None
+    source: Named, missing: Collection[str] = (), dialect: Dialect | None = None
 ) -> Columns:
     """All columns of the same kinds of files, whatever their role will be."""
-    first = first or FirstLine()
-    return Columns(*_opened(source, column_names(source, first), missing, first))
+    dialect = dialect or Dialect()
+    return Columns(*_opened(source, column_names(source, dialect), missing, dialect))
 
 
 def together(
-    source: object, missing: Collection[str] = (), first: FirstLine | None = None
+    source: object, missing: Collection[str] = (), dialect: Dialect | None = None
 ) -> object:
     """The files that a pattern names, as one table to be read whole; any other source as it is."""
-    if not isinstance(source, str | Path) or "://" in str(source):
+    if not is_files(source):
         return source
-    files, first = _files(source), first or FirstLine()
-    if files == [Path(source)]:
-        return source
-    names = [open_file(file, missing, first).names for file in files]
+    files, dialect = files_of(source), dialect or Dialect()
+    if len(files) == 1:
+        return files[0]
+    names = [open_file(file, missing, dialect).names for file in files]
 
     def load(columns: Sequence[str]) -> pa.Table:
-        _, kinds, opened = _opened(source, columns, missing, first)
+        if not any(map(is_streamed, files)):
+            loaded = [plain_table(open_file(file).load(columns)) for file in files]
+            with reading(label_of(source)):
+                return pa.concat_tables(loaded, promote_options="permissive")
+        _, kinds, opened = _opened(source, columns, missing, dialect)
         # typed files are not mapped here: whoever writes to them then changes what was looked at
         typed = (plain_table(open_file(file).load(columns)) for file in files)
         parts = typed if all(map(is_typed, files)) else scan(opened, columns)
         return pa.concat_tables([pa.schema(list(kinds.items())).empty_table(), *parts])
 
     shared = (name for name in names[0] if all(name in others for others in names))
-    return Opened(str(source), tuple(shared), load)
+    return Opened(label_of(source), tuple(shared), load)
 
 
-def column_names(source: str | Path, first: FirstLine) -> tuple[str, ...]:
+def is_streamed(file: Path) -> bool:
+    """Whether a file can be read part by part."""
+    return is_typed(file) or file.name.lower().endswith(CSV)
+
+
+def column_names(source: Named, dialect: Dialect) -> tuple[str, ...]:
     """The names of a file's columns, or of those of the first of several."""
-    return tuple(open_file(_files(source)[0], first=first).names)
+    return tuple(open_file(files_of(source)[0], dialect=dialect).names)
 
 
 def _opened(
-    source: str | Path, columns: Sequence[str], missing: Collection[str], first: FirstLine
+    source: Named, columns: Sequence[str], missing: Collection[str], dialect: Dialect
 ) -> tuple[str, dict[str, pa.DataType], Files]:
-    files = _files(source)
+    files = files_of(source)
     if all(map(is_typed, files)):
-        return str(source), stated_types(files, columns), TypedFiles(files)
+        return label_of(source), stated_types(files, columns), TypedFiles(files)
     if all(file.name.lower().endswith(CSV) for file in files):
-        opened = open_csv(files, columns, missing, first)
-        return str(source), dict(opened.kinds), opened
+        opened = open_csv(files, columns, missing, dialect)
+        return label_of(source), dict(opened.kinds), opened
+    label = label_of(source)
+    if any(map(is_streamed, files)):
+        raise DataError(
+            f"{label} holds files of different kinds, such as {files[0].name} and "
+            f"{files[-1].name}; name those of one kind",
+            source=label,
+        )
     raise DataError(
-        f"{source} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
-        source=str(source),
+        f"{label} cannot be streamed; use Parquet, Arrow or CSV files, or read it into memory",
+        source=label,
     )
 
 
-def stored_size(source: str | Path, schema: Schema) -> tuple[int, int]:
+def stored_size(source: Named, schema: Schema) -> tuple[int, int]:
     """How many rows a Parquet or CSV file has (0: not known), and the bytes of its columns."""
     columns = {*schema.quasi, *schema.sensitive, *schema.insensitive}
     rows = size = 0
-    for file in _files(source):
+    for file in files_of(source):
         if not file.name.lower().endswith(PARQUET):
-            size += file.stat().st_size * (10 if file.suffix.lower() == ".gz" else 1)
+            size += file.stat().st_size * (1 if codec_of(file) is None else FACTOR)
             continue
         with reading(str(file)), pq.ParquetFile(file) as stored:
             rows += stored.metadata.num_rows
@@ -256,7 +275,7 @@ def needs_streaming(source: object, schema: Schema, memory: int | None = None) -
 
     Without a limit ``memory`` is half of what there is.
     """
-    if not isinstance(source, str | Path) or "://" in str(source):
+    if not is_files(source):
         return False
     try:
         needed = needed_memory(source, schema)
@@ -265,21 +284,11 @@ def needs_streaming(source: object, schema: Schema, memory: int | None = None) -
     return needed > memory_or_half(memory)
 
 
-def needed_memory(source: str | Path, schema: Schema) -> int:
+def needed_memory(source: Named, schema: Schema) -> int:
     """The bytes that a file is likely to take, together with what publishing it takes."""
     rows, stored = stored_size(source, schema)
     columns = len(schema.quasi) + len(schema.sensitive) + len(schema.insensitive)
     return max(3 * stored, rows * columns * _IN_MEMORY_BYTES)
-
-
-def _files(source: str | Path) -> list[Path]:
-    path = Path(source)
-    if path.exists() or not glob.has_magic(str(source)):
-        return [path]
-    found = sorted(Path(name) for name in glob.glob(str(source)))  # noqa: PTH207
-    if not found:
-        raise DataError(f"no file matches {source}", source=str(source))
-    return found
 
 
 def _stamp(file: Path) -> Stamp:
@@ -290,16 +299,20 @@ def _stamp(file: Path) -> Stamp:
 
 def _require_no_bins(schema: Schema) -> None:
     for name, declared in schema.declarations.items():
-        if declared.bins is not None:
+        if needs_rows(declared.bins):
             raise ParameterError(
-                f"{name!r} is to be divided into classes, which needs all of its values at once; "
-                "store the classes in the file, or read the table into memory",
+                f"{name!r} is to be divided into classes of equally many rows, which needs all of "
+                "its values at once; give the borders, bins = [...], or read the table into memory",
                 parameter="bins",
             )
 
 
 def _encode(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attribute, pa.Array]:
     declared = schema.declarations.get(name, Declaration())
+    if isinstance(declared.bins, tuple):
+        if not pa.types.is_string(column.type):  # texts are classes already
+            column, _ = binned(name, column, declared.bins)
+        return encode(name, column, kind=Kind.CATEGORICAL, order=classes_of(declared.bins))
     return encode(
         name,
         column,

@@ -22,10 +22,9 @@ from sfumato.audits.risk import Risk
 from sfumato.errors import ParameterError
 from sfumato.forms.registry import FORMS
 from sfumato.models.anonymity import KAnonymity
-from sfumato.models.base import Model
+from sfumato.models.base import Model, all_of
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import LDiversity
-from sfumato.models.registry import all_of
 
 METHODS: Mapping[str, Callable[[], Partitioner]] = {
     "mondrian": Mondrian,

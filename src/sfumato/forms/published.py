@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from sfumato.core.askable import Askable
+from sfumato.core.html import card, grid, share_bar
+from sfumato.errors import ParameterError
 from sfumato.forms.file_names import stems_of
 from sfumato.forms.files import FileFormat, Pieces, write_release
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.remembering import remembered
+from sfumato.io.writing import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 
 class Published(Askable):
@@ -80,9 +87,48 @@ class Published(Askable):
             ascending=self.ascending,
         )
 
+    def to_pandas(self, about: str | None = None) -> pd.DataFrame:
+        """A published table as a frame of pandas, one line per row, whose sets are texts such as
+        ``{cook, nurse}``: as lists they could not be grouped by.
+
+        It is the first table, or the one that is ``about`` a sensitive column.
+        """
+        return self._readable(about).to_pandas()
+
+    def to_polars(self, about: str | None = None) -> pl.DataFrame:
+        """The same as a frame of polars."""
+        import polars
+
+        return polars.DataFrame(self._readable(about))
+
+    def _readable(self, about: str | None) -> pa.Table:
+        if about is None:
+            first = self._first("csv")
+            return printable(first) if isinstance(first, pa.Table) else pa.concat_tables(first)
+        if about not in self._by_column:
+            known = ", ".join(self._by_column) or "no column"
+            raise ParameterError(
+                f"no table is about {about!r}; there is one for {known}, and the first for None",
+                parameter="about",
+            )
+        return printable(self._by_column[about])
+
+    def _repr_html_(self) -> str:
+        """How each column appears and what it lost; no row, which would be one more release."""
+        lost = self.metrics.get("ncp_by_attribute", {})
+        rows = [
+            (one.name, one.role, one.form, *_loss(lost.get(one.name)))
+            for one in self.manifest.columns
+        ]
+        return card(repr(self), grid(("column", "role", "shown as", "lost", ""), rows, left=3))
+
     def __repr__(self) -> str:
         """Sizes and promise."""
         stated = self.manifest
         promised = " & ".join(str(part.get("model")) for part in stated.promise)
         name = type(self).__name__
         return f"{name}({stated.rows:,} rows in {stated.groups:,} groups, {promised})"
+
+
+def _loss(share: float | None) -> tuple[str, str]:
+    return ("", "") if share is None else (f"{share:.1%}", share_bar(share))

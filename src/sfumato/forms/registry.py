@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from sfumato.core.expected import given
+from sfumato.errors import ParameterError
 from sfumato.forms.anatomized.form import ANATOMIZED
 from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.form import Form
@@ -38,5 +40,9 @@ def form_of(release: Any) -> Form:
     """The form of a release, by its class."""
     form = FORMS.get(getattr(release, "kind", ""))
     if form is None:
-        raise TypeError(f"a {type(release).__name__} is no release")
+        raise ParameterError(
+            f"release must be a release, not {given(release)}; sf.publish makes one, and sf.load "
+            "reads one from its folder",
+            parameter="release",
+        )
     return form

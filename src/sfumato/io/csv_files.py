@@ -1,4 +1,4 @@
-"""Delimited text: comma, semicolon, tab or bar, with a header line, in UTF-8, perhaps gzipped."""
+"""Delimited text: comma, semicolon, tab or bar, with a header line, perhaps packed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, TypeVar, cast
+from typing import Any, TextIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.core.foreign import is_memory, out_of_memory
 from sfumato.errors import DataError
-from sfumato.io.csv_headers import SAMPLE_ROWS, FirstLine, places_of, require_header
+from sfumato.io.compression import open_bytes, open_stream
+from sfumato.io.csv_headers import SAMPLE_ROWS, places_of, require_header
+from sfumato.io.dialects import Dialect
 from sfumato.io.opened import Opened, one_line
-from sfumato.io.text_types import typed
+from sfumato.io.text_types import typed, types_of
 
 DELIMITERS = (",", ";", "\t", "|")
 # What Arrow looks at together. A line must fit, so that longer ones are read with larger blocks.
@@ -37,14 +39,15 @@ class Layout:
     delimiter: str
     cells: tuple[str, ...]
     places: dict[str, int]
-    first: FirstLine
+    dialect: Dialect
 
     def reading(self, **more: Any) -> pyarrow.csv.ReadOptions:
         """Arrow's options: columns are called by their places, which are never given twice."""
         return pyarrow.csv.ReadOptions(
             column_names=[str(place) for place in range(len(self.cells))],
             skip_rows=self.skipped,
-            skip_rows_after_names=0 if self.first.is_row else 1,
+            encoding=self.dialect.encoding or "utf8",
+            skip_rows_after_names=0 if self.dialect.is_row else 1,
             **more,
         )
 
@@ -59,59 +62,62 @@ class Layout:
         )
 
 
-_SILENT = FirstLine()
+_SILENT = Dialect()
 
 
-def open_csv(path: Path, missing: Collection[str] = (), first: FirstLine = _SILENT) -> Opened:
+def open_csv(path: Path, missing: Collection[str] = (), dialect: Dialect = _SILENT) -> Opened:
     """The names in the header line; rows are read when they are asked for."""
-    with _explained(path):
-        layout = layout_of(path, first)
-        if first.silent:
+    with _explained(path, dialect):
+        layout = layout_of(path, dialect)
+        if dialect.silent:
             _require_header(path, layout)
-        has_rows = first.is_row or _has_rows(path)
+        has_rows = dialect.is_row or _has_rows(path, dialect)
 
     def load(columns: Sequence[str]) -> pa.Table:
         if not has_rows:
             # Arrow takes a header without a line break for no file at all
             return pa.table({name: pa.array([], pa.string()) for name in columns})
-        with _explained(path):
+        with _explained(path, dialect):
             texts = _texts(path, layout, columns)
-        return pa.table([typed(column, missing) for column in texts.columns], names=list(columns))
+        kinds = types_of(dialect)
+        return pa.table(
+            [typed(column, missing, kinds) for column in texts.columns], names=list(columns)
+        )
 
     return Opened(str(path), tuple(layout.places), load)
 
 
-def layout_of(path: Path, first: FirstLine = _SILENT) -> Layout:
+def layout_of(path: Path, dialect: Dialect = _SILENT) -> Layout:
     """How a file is laid out, told by its first line and what is said about it."""
-    skipped, delimiter, cells = _first_line(path)
-    places = places_of(str(path), first, cells)
-    return Layout(skipped, delimiter, tuple(cells), places, first)
+    skipped, delimiter, cells = _first_line(path, dialect)
+    places = places_of(str(path), dialect, cells)
+    return Layout(skipped, delimiter, tuple(cells), places, dialect)
 
 
 def _require_header(path: Path, layout: Layout) -> None:
-    with _lines(path) as lines:
+    with _lines(path, layout.dialect) as lines:
         rows = _rows(itertools.islice(lines, layout.skipped, None), layout.delimiter)
         next(rows)
         require_header(str(path), layout.cells, itertools.islice(rows, SAMPLE_ROWS))
 
 
-def _first_line(path: Path) -> tuple[int, str, list[str]]:
+def _first_line(path: Path, dialect: Dialect) -> tuple[int, str, list[str]]:
     """How many blank lines come first, the delimiter, and the cells of the first line."""
-    with _lines(path) as lines:
+    with _lines(path, dialect) as lines:
         skipped, first = next(((i, line) for i, line in enumerate(lines) if line.strip()), (0, ""))
         if not first:
             raise DataError(f"{path} is empty; it needs a header line", source=str(path))
-        delimiter = _delimiter(first)
+        delimiter = _delimiter(first, dialect)
         # the header may go on after a line break inside quotes
         header = next(_rows(itertools.chain([first], lines), delimiter))
         return skipped, delimiter, header
 
 
-def _has_rows(path: Path) -> bool:
+def _has_rows(path: Path, dialect: Dialect) -> bool:
     """Whether something follows the header."""
-    with _lines(path) as lines:
+    with _lines(path, dialect) as lines:
         first = next(line for line in lines if line.strip())
-        header = next(_rows(itertools.chain([first], lines), _delimiter(first)))
+        header = next(_rows(itertools.chain([first], lines), _delimiter(first, dialect)))
         return any(line.strip() or len(header) == 1 for line in lines)
 
 
@@ -121,10 +127,14 @@ def _rows(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Any:
     return csv.reader(lines, delimiter=delimiter, strict=strict)
 
 
-def _delimiter(line: str) -> str:
-    """The one that separates most names; a comma if the header has a single name."""
+def _delimiter(line: str, dialect: Dialect) -> str:
+    """The one that separates most names; a comma if the header has a single name.
+
+    Of a line that is a row, commas in numbers separate nothing, if something else does.
+    """
     unquoted = "".join(line.split('"')[::2])
-    return max(DELIMITERS, key=unquoted.count)
+    others = [one for one in DELIMITERS if one != dialect.decimal and one in unquoted]
+    return max(others if dialect.is_row and others else DELIMITERS, key=unquoted.count)
 
 
 def with_blocks(read: Callable[[int], Result], block_bytes: int = BLOCK_BYTES) -> Result:
@@ -154,7 +164,7 @@ def _texts(path: Path, layout: Layout, columns: Sequence[str]) -> pa.Table:
 
 
 def _read_texts(path: Path, layout: Layout, columns: Sequence[str], size: int) -> pa.Table:
-    with pa.input_stream(str(path), compression="gzip" if _is_gzip(path) else None) as stream:
+    with open_stream(path) as stream:
         return pyarrow.csv.read_csv(
             stream,
             read_options=layout.reading(block_size=size),
@@ -169,44 +179,37 @@ def _read_texts(path: Path, layout: Layout, columns: Sequence[str], size: int) -
         )
 
 
-def _is_gzip(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
-
-
 @contextmanager
-def _lines(path: Path) -> Iterator[TextIO]:
-    with _bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
+def _lines(path: Path, dialect: Dialect) -> Iterator[TextIO]:
+    codec = dialect.codec
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding=codec, newline="") as lines:
         yield lines
 
 
-def _bytes(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if _is_gzip(path) else path.open("rb")
-
-
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: Path, dialect: Dialect) -> Iterator[None]:
     """Say where a file is broken. Arrow does not know the line, so the file is read once more."""
     try:
         yield
-    except UnicodeDecodeError:
-        raise _encoding_error(path) from None
+    except UnicodeError:
+        raise _encoding_error(path, dialect) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         message = f"{path} is not a whole gzip file ({one_line(error)}); make it again"
         raise DataError(message, source=str(path)) from None
     except (pa.ArrowException, csv.Error) as error:
         if is_memory(error):
             raise out_of_memory(f"reading {path}") from error
-        message = _ragged(path) or f"cannot read {path}: {one_line(error)}"
+        message = _ragged(path, dialect) or f"cannot read {path}: {one_line(error)}"
         raise DataError(message, source=str(path)) from None
     except OSError as error:
         message = f"cannot read {path}: {one_line(error)}"
         raise DataError(message, source=str(path)) from None
 
 
-def _ragged(path: Path) -> str | None:
+def _ragged(path: Path, dialect: Dialect) -> str | None:
     """The first row whose number of values is not that of the header."""
-    with _explained(path), _lines(path) as lines:
-        _, delimiter, header = _first_line(path)
+    with _explained(path, dialect), _lines(path, dialect) as lines:
+        _, delimiter, header = _first_line(path, dialect)
         rows = _rows(lines, delimiter, strict=True)
         line = 1
         try:
@@ -222,15 +225,20 @@ def _ragged(path: Path) -> str | None:
     return None
 
 
-def _encoding_error(path: Path) -> DataError:
-    with _bytes(path) as raw:
+def _encoding_error(path: Path, dialect: Dialect) -> DataError:
+    if dialect.encoding is not None:
+        return DataError(
+            f"{path} is not written in {dialect.encoding}; give another encoding (--encoding)",
+            source=str(path),
+        )
+    with open_bytes(path) as raw:
         head = raw.read(4)
         encoding = "UTF-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "WINDOWS-1252"
         raw.seek(0)
         line = next((i for i, text in enumerate(raw, 1) if not _is_utf8(text)), 1)
     return DataError(
-        f"{path}, line {line}: not UTF-8 text, perhaps {encoding}; convert it to UTF-8, for "
-        f"example with: iconv -f {encoding} -t UTF-8",
+        f"{path}, line {line}: not UTF-8 text, perhaps {encoding}; if so, say "
+        f"encoding={encoding.lower()!r} (--encoding {encoding.lower()})",
         source=str(path),
     )
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError
+from sfumato.io.dialects import Dialect
 from sfumato.io.text_types import _DATE, _NUMBER, _TIME, _ZONE, NULL_MARKERS
 
 SAMPLE_ROWS = 1000
@@ -33,45 +33,7 @@ _REMEDY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FirstLine:
-    """What the reader says about the first line.
-
-    ``names`` are the names of the columns; without ``header`` the file then has no header line.
-    ``header`` True: the line is the header, whatever it looks like; given names replace its own.
-    """
-
-    names: tuple[str, ...] | None = None
-    header: bool | None = None
-
-    @classmethod
-    def said(cls, names: Sequence[str] | None = None, header: bool | None = None) -> FirstLine:
-        """Check what was given to ``read``."""
-        if isinstance(names, str):
-            raise ParameterError(
-                f"names must be a list, one name per column, not {names!r}", parameter="names"
-            )
-        if header is False and names is None:
-            raise ParameterError(
-                "a file without a header line needs names=[...] (--names) for its columns",
-                parameter="header",
-            )
-        if names is not None and not all(map(str.strip, names)):
-            raise ParameterError("names must not be empty", parameter="names")
-        return cls(None if names is None else tuple(one.strip() for one in names), header)
-
-    @property
-    def is_row(self) -> bool:
-        """Whether the first line is a row."""
-        return self.names is not None and self.header is not True
-
-    @property
-    def silent(self) -> bool:
-        """Whether nothing was said."""
-        return self.names is None and self.header is None
-
-
-def places_of(label: str, line: FirstLine, cells: Sequence[str]) -> dict[str, int]:
+def places_of(label: str, line: Dialect, cells: Sequence[str]) -> dict[str, int]:
     """The names of the columns, and the place of each, for a first line of these cells."""
     found = [cell.strip() for cell in cells]
     if line.names is None:

@@ -62,7 +62,8 @@ def open_database(url: str, query: str | None) -> AbstractContextManager[Opened]
     openers = {"postgresql": _open_postgres, "postgres": _open_postgres, "duckdb": _open_duckdb}
     if scheme not in openers:
         raise DataError(
-            f"cannot read from {scheme}://; use a local file, postgresql://... or duckdb:///...",
+            f"cannot read from {scheme}://; use a local file, https://..., s3://..., "
+            "postgresql://... or duckdb:///...",
             source=scheme,
         )
     if query is None:

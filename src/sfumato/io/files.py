@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,34 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from sfumato.core.address_space import address_limit
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError
+from sfumato.io.compression import PACKED, codec_of
 from sfumato.io.csv_files import open_csv
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect
 from sfumato.io.hints import did_you_mean
 from sfumato.io.opened import Opened, reading
+from sfumato.io.other_files import (
+    JSON_LINES,
+    STATISTICS,
+    WORKBOOKS,
+    open_json_lines,
+    open_statistics,
+    open_workbook,
+)
 
-CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+_TEXTS = (".csv", ".tsv", ".txt")
+CSV = (*_TEXTS, *(f"{text}{packed}" for packed in PACKED for text in _TEXTS))
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 DATABASE = (".duckdb", ".ddb", ".db")
+
+_READ_WHOLE: tuple[tuple[tuple[str, ...], Callable[[Path], Opened]], ...] = (
+    (JSON_LINES, open_json_lines),
+    (WORKBOOKS, open_workbook),
+    (STATISTICS, open_statistics),
+)
+_BINARY = "a binary file"
+_OTHERS = (JSON_LINES[0], WORKBOOKS[0], *STATISTICS)
 
 # What a file starts with, whatever its name says.
 _MAGIC = (
@@ -31,6 +49,7 @@ _MAGIC = (
     (b"\xff\xff\xff\xff", "an Arrow stream"),
     (b"FEA1", "a Feather file of version 1"),
     (b"\x1f\x8b", "a gzip file"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
     (b"PK\x03\x04", "a zip archive or an Excel workbook"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
     (b"\x89PNG", "a PNG picture"),
@@ -40,25 +59,35 @@ _MAGIC = (
 )
 
 
-def open_file(path: Path, missing: Collection[str] = (), first: FirstLine | None = None) -> Opened:
-    """The table in a CSV, Parquet or Arrow file; ``first`` is said about the line of a CSV file."""
+def open_file(path: Path, missing: Collection[str] = (), dialect: Dialect | None = None) -> Opened:
+    """The table in a CSV, Parquet or Arrow file; ``dialect`` is about a CSV file."""
     name = path.name.lower()
     require_file(path)
     if name.endswith(CSV):
         _require_text(path)
-        return open_csv(path, missing, first or FirstLine())
-    if first is not None and first.names is not None:
-        raise ParameterError(
-            f"names are for CSV files without a header; {path} has names of its own",
-            parameter="names",
-        )
+        return open_csv(path, missing, dialect or Dialect())
+    if dialect is not None:
+        dialect.require_unused(str(path))
     if name.endswith(PARQUET):
         _require_magic(path, "Parquet", b"PAR1")
         return _open_parquet(path)
     if name.endswith(ARROW):
         _require_magic(path, "Arrow", b"ARROW1", b"\xff\xff\xff\xff")
         return _open_arrow(path)
+    for endings, opener in _READ_WHOLE:
+        if name.endswith(endings):
+            _require_likely(path, endings)
+            return opener(path)
     raise _unknown_extension(path)
+
+
+def name_for(path: Path) -> str:
+    """A name for a file without one, by its first bytes; a text is taken for CSV."""
+    endings = {"a Parquet file": ".parquet", "an Arrow file": ".arrow", "an Arrow stream": ".arrow",
+               "a gzip file": ".csv.gz", "a zstd file": ".csv.zst"}  # fmt: skip
+    lines = _head(path).lstrip().startswith(b"{")
+    ending = endings.get(_content(path) or "", ".jsonl" if lines else ".csv")
+    return f"{path.name}{ending}"
 
 
 def as_dataset(path: Path) -> Any | None:
@@ -156,16 +185,26 @@ def _require_sound(path: Path) -> None:
 
 
 def _require_text(path: Path) -> None:
-    zipped = path.suffix.lower() == ".gz"
-    found = _content(path)
-    if zipped:
-        if found != "a gzip file":
-            raise _error(path, f"is {found or 'not a gzip file'}; remove .gz from its name")
+    codec, found = codec_of(path), _content(path)
+    if codec is not None:
+        if found != (packed := f"a {codec} file"):
+            ending = path.suffix.lower()
+            raise _error(path, f"is {found or f'not {packed}'}; remove {ending} from its name")
         return
-    if found == "a gzip file":
-        raise _error(path, f"is a gzip file; name it {path.name}.gz")
+    if found in ("a gzip file", "a zstd file"):
+        ending = ".gz" if found == "a gzip file" else ".zst"
+        raise _error(path, f"is {found}; name it {path.name}{ending}")
     if found:
         raise _error(path, f"is {found}, not text; give it its own extension, or export it as CSV")
+
+
+def _require_likely(path: Path, endings: tuple[str, ...]) -> None:
+    """Raise for a file that is plainly something else: a library would say so at length."""
+    found = _content(path)
+    packed = endings is JSON_LINES and codec_of(path) is not None
+    likely = found in (None, _BINARY) or (endings is WORKBOOKS and "Excel" in str(found))
+    if not (likely or packed):
+        raise _error(path, f"is {found}; give it its own extension")
 
 
 def _require_magic(path: Path, kind: str, *magic: bytes) -> None:
@@ -180,7 +219,7 @@ def _content(path: Path) -> str | None:
         if head.startswith(magic):
             return what
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "a binary file"
+        return _BINARY
     return None
 
 
@@ -193,7 +232,9 @@ def _unknown_extension(path: Path) -> DataError:
     if path.suffix.lower() in DATABASE:
         return _error(path, f"has no table of its own; use duckdb:///{path} and a query")
     kind = f"has the unknown extension {path.suffix!r}" if path.suffix else "has no extension"
-    return _error(path, f"{kind}; these can be read: {', '.join((*CSV[:4], *PARQUET, *ARROW))}")
+    return _error(
+        path, f"{kind}; these can be read: {', '.join((*CSV[:4], *PARQUET, *ARROW, *_OTHERS))}"
+    )
 
 
 def _nearest(path: Path) -> str:

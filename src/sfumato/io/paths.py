@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sfumato.errors import ReleaseError, StoreError
+from sfumato.core.expected import given
+from sfumato.errors import ParameterError, ReleaseError, StoreError
 
 
 def usable(path: str | Path, refusal: type[ReleaseError | StoreError] = ReleaseError) -> Path:
@@ -13,6 +14,7 @@ def usable(path: str | Path, refusal: type[ReleaseError | StoreError] = ReleaseE
 
     Such a name holds the letter that ends all names, or half of a character.
     """
+    _require_path(path)
     try:
         sound = b"\0" not in os.fsencode(path)
     except UnicodeError:
@@ -20,3 +22,9 @@ def usable(path: str | Path, refusal: type[ReleaseError | StoreError] = ReleaseE
     if not sound:
         raise refusal(f"{str(path)!r} is no name of a file; choose another", path=Path(path))
     return Path(path)
+
+
+def _require_path(path: object) -> None:
+    if not isinstance(path, str | os.PathLike):
+        instead = "; write it first: release.write(folder)" if hasattr(path, "write") else ""
+        raise ParameterError(f"this must be a path, not {given(path)}{instead}", parameter="path")

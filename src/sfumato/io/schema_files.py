@@ -13,6 +13,9 @@
     [attributes.age]
     kind = "categorical"                        # or "numerical"; normally seen from the values
 
+    [attributes.income]
+    bins = [0, 20000, 50000]                    # borders; or 5, or { quantiles = [0.1, 0.9] }
+
     [taxonomies.job]                            # one root; an empty list is a value by itself
     "*" = { technical = ["engineer", "lawyer"], artist = ["dancer", "writer"] }
 
@@ -44,7 +47,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.core.schema import Schema
+from sfumato.core.schema import Schema, require_schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.taxonomy_builders import date_taxonomy, interval_taxonomy
 from sfumato.core.words import Words
@@ -99,6 +102,14 @@ def read_schema(path: str | Path) -> Schema:
             taxonomies={name: _taxonomy(path, name, said) for name, said in trees.items()},
             words=_words(path, content, details),
         )
+
+
+def as_schema(schema: Schema | str | Path) -> Schema:
+    """A schema as it is, or the one in a file."""
+    if isinstance(schema, str | Path):
+        return read_schema(schema)
+    require_schema(schema)
+    return schema
 
 
 def _words(path: Path, content: Mapping[str, Any], details: Mapping[str, Any]) -> Words:

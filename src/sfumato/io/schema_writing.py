@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.core.attribute import Kind
-from sfumato.core.schema import Declaration, Schema
+from sfumato.core.binning import Bins, Quantiles
+from sfumato.core.schema import Declaration, Schema, require_schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.words import Words
 from sfumato.errors import OutputExists, ReleaseError
@@ -41,6 +42,7 @@ def write_schema(
     >>> sf.read_schema("schema.toml") == schema
     True
     """
+    require_schema(schema)
     path = usable(path)
     text = schema_text(schema, notes or {})
     if path.exists() and not force:
@@ -94,7 +96,7 @@ def _attribute(name: str, declared: Declaration, words: Words) -> str:
     if declared.order is not None:
         lines.append(f"order = {toml_array(declared.order, indent=8)}")
     if declared.bins is not None:
-        lines.append(f"bins = {declared.bins}")
+        lines.append(f"bins = {_bins(declared.bins)}")
     for key, known in (("label", words.labels), ("unit", words.units)):
         if name in known:
             lines.append(f"{key} = {toml_string(known[name])}")
@@ -102,6 +104,12 @@ def _attribute(name: str, declared: Declaration, words: Words) -> str:
         pairs = [f"{toml_key(v)} = {toml_string(text)}" for v, text in words.names[name].items()]
         lines.append(f"names = {{ {', '.join(pairs)} }}")
     return "\n".join([f"[attributes.{toml_key(name)}]", *lines, ""]) if lines else ""
+
+
+def _bins(bins: Bins) -> str:
+    if isinstance(bins, Quantiles):
+        return f"{{ quantiles = {toml_array(bins.shares)} }}"
+    return toml_array(bins, indent=8) if isinstance(bins, tuple) else str(bins)
 
 
 def _taxonomy(name: str, taxonomy: Taxonomy) -> str:

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
-from sfumato.core.foreign import our_errors
+from sfumato.core.foreign import is_memory, our_errors, out_of_memory, said
 from sfumato.core.microdata import Microdata, require_columns, require_identifier
 from sfumato.core.schema import Schema
 from sfumato.errors import DataError, ParameterError, SchemaError
-from sfumato.io.csv_headers import FirstLine
 from sfumato.io.databases import is_url, open_database
+from sfumato.io.dialects import Dialect, Written
 from sfumato.io.files import as_dataset, open_file
 from sfumato.io.hints import did_you_mean
 from sfumato.io.opened import Opened, reading
+from sfumato.io.other_files import open_workbook, sheet_of
 from sfumato.io.plain import normalized, plain_table
-from sfumato.io.sql import open_query
+from sfumato.io.remote import fetched, is_remote
+from sfumato.io.sql import open_query, query_duckdb
 
 # a path, a database URL, an object of Arrow, pandas, polars, DuckDB, ..., or what is opened
 Source = Any
@@ -32,14 +34,13 @@ def read_whole(
     *,
     query: str | None = None,
     missing: str | Collection[str] = (),
-    names: Sequence[str] | None = None,
-    header: bool | None = None,
     id: str | None = None,
+    **written: Unpack[Written],
 ) -> Microdata:
     """Read and encode the columns that the schema names, all rows at once; see ``sf.read``."""
     require_identifier(id, schema)
-    first = FirstLine.said(names, header)
-    with _opened(source, query, markers(missing), first) as opened:
+    dialect = Dialect.said(**written)
+    with _opened(source, query, markers(missing), dialect) as opened:
         require_columns(opened.names, schema)
         kept = [*schema.quasi, *schema.sensitive, *schema.insensitive]
         compared = [*schema.quasi, *schema.sensitive]
@@ -61,18 +62,17 @@ def read_table(
     columns: Sequence[str] | None = None,
     query: str | None = None,
     missing: str | Collection[str] = (),
-    names: Sequence[str] | None = None,
-    header: bool | None = None,
     trim: bool = False,
     empty: bool = False,
+    **written: Unpack[Written],
 ) -> pa.Table:
     """Read the named columns, or all, as an Arrow table without metadata; see ``sf.read``.
 
     With ``trim`` blanks around texts are dropped, as ``sf.read`` does where values are compared. A
     table without rows is an error unless it may be ``empty``.
     """
-    first = FirstLine.said(names, header)
-    with _opened(source, query, markers(missing), first) as opened:
+    dialect = Dialect.said(**written)
+    with _opened(source, query, markers(missing), dialect) as opened:
         wanted = opened.names if columns is None else columns
         for name in wanted:
             _require_name(name, opened)
@@ -80,19 +80,40 @@ def read_table(
 
 
 def _opened(
-    source: Source, query: str | None, missing: Collection[str], first: FirstLine
+    source: Source, query: str | None, missing: Collection[str], dialect: Dialect
 ) -> AbstractContextManager[Opened]:
+    if is_remote(source):
+        return _fetched(source, query, missing, dialect)
     if isinstance(source, Path) or (isinstance(source, str) and not is_url(source)):
-        opened = open_file(Path(source), missing, first)
-        return nullcontext(opened) if query is None else _queried_file(source, opened, query)
+        return _file(Path(source), query, missing, dialect)
     if isinstance(source, Opened):
         return nullcontext(source) if query is None else _queried(source, query)
-    if first.names is not None:
-        raise ParameterError("names are for CSV files without a header", parameter="names")
     if isinstance(source, str):
+        dialect.require_unused("a database")
         return open_database(source, query)
-    opened = _open_arrow(source)
+    dialect.require_unused("this table")
+    if type(source).__name__ == "DuckDBPyConnection":
+        return nullcontext(_open_connection(source, query))
+    lazy = callable(getattr(source, "collect_schema", None)) and hasattr(source, "collect")
+    opened = _open_lazy(source) if lazy else _open_arrow(source)
     return nullcontext(opened) if query is None else _queried(opened, query)
+
+
+@contextmanager
+def _fetched(
+    url: str, query: str | None, missing: Collection[str], dialect: Dialect
+) -> Iterator[Opened]:
+    with fetched(url) as path, _file(path, query, missing, dialect) as opened:
+        yield opened
+
+
+def _file(
+    path: Path, query: str | None, missing: Collection[str], dialect: Dialect
+) -> AbstractContextManager[Opened]:
+    if sheet := sheet_of(path, query):
+        return nullcontext(open_workbook(path, sheet))
+    opened = open_file(path, missing, dialect)
+    return nullcontext(opened) if query is None else _queried_file(path, opened, query)
 
 
 @contextmanager
@@ -109,6 +130,41 @@ def _queried_file(path: str | Path, opened: Opened, query: str) -> Iterator[Open
 def _queried(opened: Opened, query: str) -> Iterator[Opened]:
     with open_query(opened.label, plain_table(opened.load(opened.names)), query) as result:
         yield result
+
+
+def _open_connection(connection: Any, query: str | None) -> Opened:
+    """The owner's own connection, with what is registered in it."""
+    if query is None:
+        raise ParameterError(
+            "a connection to DuckDB holds many tables; add query='table' or query='SELECT ...', or "
+            "give the relation: connection.table('table')",
+            parameter="query",
+        )
+    return query_duckdb(connection, "the DuckDB connection", query)
+
+
+def _open_lazy(frame: Any) -> Opened:
+    """A lazy frame of polars: no more columns are computed than are wanted."""
+    label = "the polars LazyFrame"
+    with _computing(label):
+        names = tuple(frame.collect_schema().names())
+
+    def load(columns: Sequence[str]) -> pa.Table:
+        with _computing(label):
+            return pa.table(frame.select(list(columns)).collect())
+
+    return Opened(label, names, load)
+
+
+@contextmanager
+def _computing(label: str) -> Iterator[None]:
+    """What goes wrong in somebody's own frame is told in words of its library."""
+    try:
+        yield
+    except Exception as error:
+        if is_memory(error):
+            raise out_of_memory(f"computing {label}") from error
+        raise DataError(f"cannot compute {label}: {said(error)}", source=label) from error
 
 
 def _open_arrow(source: Source) -> Opened:

@@ -39,7 +39,7 @@ class KAnonymity(BuiltIn):
         k = whole_number(self.k)
         if k is None or k < 1:
             raise ParameterError(
-                f"k must be a whole number, 2 or more, not {self.k}", parameter="k"
+                f"k must be a whole number, 2 or more, not {self.k!r}", parameter="k"
             )
         if k == 1:
             raise ParameterError(

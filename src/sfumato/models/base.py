@@ -17,12 +17,13 @@ one is taken not to have it, which is always safe and sometimes slow:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from sfumato.core.arrays import Flags
 from sfumato.core.attribute import Attribute
+from sfumato.core.expected import given
 from sfumato.core.histograms import Histograms
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.models._rules import Rule
@@ -61,6 +62,8 @@ class AllOf(Combinable):
         """Refuse a promise of nothing."""
         if not self.models:
             raise ParameterError("name at least one model", parameter="models")
+        for model in self.models:
+            require_model(model)
 
     def passes(self, groups: Histograms) -> Flags:
         """Groups that every part passes, all parts looking at the same histograms."""
@@ -73,6 +76,35 @@ class AllOf(Combinable):
     def __str__(self) -> str:
         """Names of the parts."""
         return " & ".join(str(model) for model in self.models)
+
+
+def all_of(models: Sequence[Model]) -> Model:
+    """One model out of one or more."""
+    return models[0] if len(models) == 1 else AllOf(tuple(models))
+
+
+def as_model(model: Model | Sequence[Model]) -> Model:
+    """One model; a list of them asks for all."""
+    found = all_of(model) if isinstance(model, list | tuple) else model
+    require_model(found)
+    return found  # type: ignore[return-value]
+
+
+def require_model(model: object) -> None:
+    """Raise unless this is a privacy model."""
+    if isinstance(model, Model) and not isinstance(model, type):
+        return
+    raise ParameterError(
+        f"model must be a privacy model such as sf.KAnonymity(10), or a list of them, not "
+        f"{given(model)}{_instead_of(model)}",
+        parameter="model",
+    )
+
+
+def _instead_of(model: object) -> str:
+    if isinstance(model, type):
+        return f"; make one: {model.__name__}(...)"
+    return "; the algorithm comes before the model" if hasattr(model, "partition") else ""
 
 
 def parts(model: Model) -> Iterator[Model]:

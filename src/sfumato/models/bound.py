@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.core.arrays import Counts, Flags, Floats, Ints
+from sfumato.core.expected import given
 from sfumato.core.histograms import Histograms, count_codes
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.partition import Partition
-from sfumato.errors import Infeasible
+from sfumato.errors import Infeasible, ParameterError
 from sfumato.models._rules import Rule, rule_matrix
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
@@ -151,7 +152,19 @@ def require_feasible(
     ...
     sfumato.errors.Infeasible: l = 20 is out of reach on ...
     """
+    require_microdata(table)
+    _require_needs(needs)
     return feasible(Bound.of(needs, table, weights))
+
+
+def _require_needs(needs: object) -> None:
+    alike = isinstance(needs, tuple) and all(isinstance(need, Requirement) for need in needs)
+    if not alike:
+        raise ParameterError(
+            f"needs must be the requirements of a model, not {given(needs)}: "
+            "requirements(model, table.schema) of sfumato.models.requirements",
+            parameter="needs",
+        )
 
 
 def feasible(bound: Bound) -> Bound:

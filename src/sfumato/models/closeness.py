@@ -50,7 +50,7 @@ class TCloseness(BuiltIn):
         """Refuse a t that means nothing."""
         t = finite_number(self.t)
         if t is None or not t >= 0:
-            raise ParameterError(f"t must be between 0 and 1, not {self.t}", parameter="t")
+            raise ParameterError(f"t must be between 0 and 1, not {self.t!r}", parameter="t")
         if t > _MOST_T:
             raise ParameterError(
                 f"t = {t} promises nothing: no group can be farther away than 1; use a smaller t",

@@ -86,7 +86,7 @@ class DistinctLDiversity(BuiltIn):
     def __post_init__(self) -> None:
         """Refuse an l that means nothing."""
         if whole_number(self.l) is None:
-            raise ParameterError(f"l counts values: a whole number, not {self.l}", parameter="l")
+            raise ParameterError(f"l counts values: a whole number, not {self.l!r}", parameter="l")
         object.__setattr__(self, "l", _required_l(self.l))
 
     def passes(self, groups: Histograms) -> Flags:
@@ -175,9 +175,9 @@ class RecursiveLDiversity(BuiltIn):
         """Refuse parameters that mean nothing."""
         c = finite_number(self.c)
         if c is None or not c > 0:
-            raise ParameterError(f"c must be finite and more than 0, not {self.c}", parameter="c")
+            raise ParameterError(f"c must be finite and more than 0, not {self.c!r}", parameter="c")
         if whole_number(self.l) is None:
-            raise ParameterError(f"l is a rank: a whole number, not {self.l}", parameter="l")
+            raise ParameterError(f"l is a rank: a whole number, not {self.l!r}", parameter="l")
         object.__setattr__(self, "c", c)
         object.__setattr__(self, "l", _required_l(self.l))
 
@@ -254,7 +254,7 @@ _LEAST_L = 1.001  # below, rounding decides what passes
 def _required_l(l: Any) -> float:
     number = finite_number(l)
     if number is None or number < 1:
-        raise ParameterError(f"l must be a finite number above 1, not {l}", parameter="l")
+        raise ParameterError(f"l must be a finite number above 1, not {l!r}", parameter="l")
     if number < _LEAST_L:
         raise ParameterError(
             f"l = {l} promises nothing: a group whose rows have one value, or nearly all, would "

@@ -6,7 +6,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
-from sfumato.models.base import AllOf, BuiltIn, Model
+from sfumato.models.base import BuiltIn
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import (
     DistinctLDiversity,
@@ -40,8 +40,3 @@ def model_from_dict(stated: dict[str, Any]) -> BuiltIn:
         return MODELS[name].from_dict(stated)
     except TypeError as error:
         raise ParameterError(f"{name}: {error}", parameter="model") from error
-
-
-def all_of(models: list[Model]) -> Model:
-    """One model out of one or more."""
-    return models[0] if len(models) == 1 else AllOf(tuple(models))

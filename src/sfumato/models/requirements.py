@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfumato.core.arrays import Counts, Ints
@@ -10,7 +11,7 @@ from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.schema import Schema
 from sfumato.errors import SchemaError
-from sfumato.models.base import Model, parts
+from sfumato.models.base import Model, as_model, parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,11 @@ class Requirement:
         return f"{self.model} on {self.attribute}" if self.attribute else str(self.model)
 
 
-def requirements(model: Model, schema: Schema) -> tuple[Requirement, ...]:
+def requirements(model: Model | Sequence[Model], schema: Schema) -> tuple[Requirement, ...]:
     """Every single model with every attribute it is about."""
     return tuple(
         Requirement(part, attribute)
-        for part in parts(model)
+        for part in parts(as_model(model))
         for attribute in _attributes(part, schema)
     )
 

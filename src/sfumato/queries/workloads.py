@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.core.attribute import Attribute
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.moments import askable_values
 from sfumato.core.predicates import Predicate, between, one_of
 from sfumato.core.query import Query
@@ -37,6 +37,7 @@ def anatomy_workload(
     >>> list(questions[0].where)
     ['age', 'job', 'disease']
     """
+    require_microdata(table)
     _require_queries(queries)
     _require_dimensionality(dimensionality, table)
     _require_share("selectivity", selectivity)
@@ -77,6 +78,7 @@ def dynamic_workload(
     >>> list(questions[0].where)
     ['age', 'job', 'disease']
     """
+    require_microdata(table)
     _require_queries(queries)
     _require_dimensionality(dimensionality, table)
     _require_share("length", length)
@@ -112,6 +114,7 @@ def range_workload(
     >>> list(questions[0].where)
     ['age']
     """
+    require_microdata(table)
     _require_queries(queries)
     _require_share("share", share)
     names = _named(table, attributes)

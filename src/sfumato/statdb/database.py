@@ -17,7 +17,7 @@ from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.fingerprint import digest, fingerprint
 from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
@@ -116,6 +116,7 @@ class StatDB:
         repeatable, and whoever knows it and the table knows everything. A short one needs
         ``experiment``, and the database says so for ever.
         """
+        require_microdata(table)
         require_absent(path)
         stated = stated_seed(seed)
         require_written(stated, experiment=experiment)

@@ -7,7 +7,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from sfumato.algorithms.base import Partitioner, Planner, Stages, describe, silent
+from sfumato.algorithms.base import (
+    Partitioner,
+    Planner,
+    Stages,
+    describe,
+    require_algorithm,
+    silent,
+)
 from sfumato.core.foreign import our_errors
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
@@ -22,8 +29,9 @@ from sfumato.forms.columns import Labels
 from sfumato.forms.files import FileFormat, require_format
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS, Release
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect, Written
 from sfumato.io.folders import require_room
+from sfumato.io.schema_files import as_schema
 from sfumato.io.tables import Source, markers, read_whole
 from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements
@@ -35,9 +43,9 @@ from sfumato.verbs.streaming import STREAMED, Wish, stream_release
 @our_errors("publishing")
 def publish_file(
     source: Source,
-    schema: Schema,
+    schema: Schema | str | Path,
     algorithm: Partitioner,
-    model: Model,
+    model: Model | Sequence[Model],
     output: str | Path,
     *,
     engine: Engine | Cluster = "auto",
@@ -51,6 +59,9 @@ def publish_file(
     missing: str | Collection[str] = (),
     names: Sequence[str] | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    day_first: bool = False,
     force: bool = False,
     seed: Seed | None = None,
     experiment: bool = False,
@@ -58,6 +69,8 @@ def publish_file(
     progress: Stages | None = None,
 ) -> Manifest:
     """Read a table, publish it and write the release folder; see ``read`` and ``publish``.
+
+    ``schema`` may be the path of a schema file.
 
     All algorithms but SingleDimensional can do so with a file that does not fit into memory; most
     need memory for its different combinations of values (docs/methods.md). ``engine`` "auto"
@@ -71,13 +84,19 @@ def publish_file(
     >>> sf.publish_file("patients.csv", schema, sf.Anatomize(), sf.LDiversity(4), "out")
     Manifest(anatomized, 1,000 rows in 35 groups, l-diversity, made by anatomize)
     """
+    schema = as_schema(schema)
+    written: Written = {
+        "names": names, "header": header, "encoding": encoding, "decimal": decimal,
+        "day_first": day_first,
+    }  # fmt: skip
+    require_algorithm(algorithm)
     require_written(stated_seed(seed), experiment=experiment)
     require_engine(engine, memory_limit, CLUSTERS)
     engine, framed = engine_of(source, engine)
     address = address_of(engine, scheduler, master)
     require_room(output, force)
     require_format(format)
-    tell, first = progress or silent, FirstLine.said(names, header)
+    tell, dialect = progress or silent, Dialect.said(**written)
     shape: Any = form or algorithm.form
     if shape in FORMS and not FORMS[shape].boxes:
         labels, means = None, False  # of boxes; a seed is bound to what has an effect
@@ -91,7 +110,7 @@ def publish_file(
         shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
         with ExitStack() as ends:
             if not framed:  # what is wrong with a file is said before a cluster is started
-                rows = open_rows(source, schema, markers(missing), first)
+                rows = open_rows(source, schema, markers(missing), dialect)
             workers = ends.enter_context(open_workers(engine, address, memory_limit))
             if framed:
                 assert workers is not None
@@ -100,8 +119,8 @@ def publish_file(
             wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
             return stream_release(rows, wish, output, Randomness(seed), force, tell, workers)
     tell("reading", 0.0)
-    whole = together(source, markers(missing), first)
-    table = read_whole(whole, schema, query=query, missing=missing, names=names, header=header)
+    whole = together(source, markers(missing), dialect)
+    table = read_whole(whole, schema, query=query, missing=missing, **written)
     release: Release = publish(
         table,
         algorithm,

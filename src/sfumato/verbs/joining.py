@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.algorithms.base import Stages, describe, silent
+from sfumato.algorithms.base import Stages, describe, require_algorithm, silent
 from sfumato.algorithms.join.methods import JoinMethod, JoinPartition, merges
 from sfumato.core.arrays import Codes, Ints
 from sfumato.core.boxes import Boxes
@@ -19,7 +19,7 @@ from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
 from sfumato.core.histograms import Histograms
 from sfumato.core.joined import Joined, Matching, join
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
@@ -44,8 +44,7 @@ from sfumato.forms.remembering import made_from
 from sfumato.io.tables import Source, markers, read_table
 from sfumato.metrics import information_loss as loss
 from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
-from sfumato.models.base import Model, parts
-from sfumato.models.registry import all_of
+from sfumato.models.base import Model, all_of, as_model, parts
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import (
     require_kept,
@@ -61,7 +60,7 @@ def publish_join(
     table: Microdata,
     external: Source,
     method: JoinMethod,
-    model: Model,
+    model: Model | Sequence[Model],
     *,
     columns: Mapping[str, str] | None = None,
     source: str | None = None,
@@ -103,13 +102,15 @@ def publish_join(
     >>> release.joined.num_rows >= 200
     True
     """
+    require_microdata(table)
+    require_algorithm(getattr(method, "algorithm", method))
     natural: Labels = getattr(method.algorithm, "labels", "ranges")
     shown = labels or natural
     require_engine(engine, memory_limit, CLUSTERS)
     address = address_of(engine, scheduler, master)
     require_labels(shown)
     tell = progress or silent
-    k, others = _split(model)
+    k, others = _split(as_model(model))
     require_spelling(table)
     tell("reading", 0.0)
     joined = _joined(

@@ -53,7 +53,7 @@ from sfumato.engines.rows import NamedRows, needs_streaming, open_named, stored_
 from sfumato.engines.stream import Scratch, StreamEngine
 from sfumato.engines.vectors import added_up, counted, times_of, vector_codes
 from sfumato.errors import ParameterError
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect
 from sfumato.io.files import open_file
 
 # what a row of a bucket takes, and one part in so many of the memory is for a bucket
@@ -80,10 +80,10 @@ class Reading:
         work: Work | None = None,
     ) -> Joined:
         """Join the table to the list within so much memory, here or by workers."""
-        ids, first = require_joinable(table), FirstLine.said(None, self.header)
-        found = open_file(Path(external), self.missing, first).names
+        ids, dialect = require_joinable(table), Dialect.said(None, self.header)
+        found = open_file(Path(external), self.missing, dialect).names
         called = names_there(found, (ids.name, *table.schema.quasi), self.columns)
-        rows = open_named(external, called, self.missing, first)
+        rows = open_named(external, called, self.missing, dialect)
         about = stored_size(external, _schema(called.values()))
         return join_list(table, rows, about, memory, tell, work)
 

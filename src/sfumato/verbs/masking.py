@@ -9,13 +9,14 @@ import numpy as np
 
 from sfumato.algorithms.base import describe
 from sfumato.algorithms.masking import Mask, Masked
+from sfumato.core.expected import given
 from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.core.seeds import Seed
-from sfumato.errors import PromiseBroken, SfumatoWarning
+from sfumato.errors import ParameterError, PromiseBroken, SfumatoWarning
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.masked.evidence import Masked as Evidence
 from sfumato.forms.masked.form import masked_figures
@@ -39,6 +40,12 @@ def mask(table: Microdata, method: Mask, *, seed: Seed | None = None) -> MaskedT
     >>> abs(release.count("age <= 40").estimate - patients.count("age <= 40").estimate) < 50
     True
     """
+    require_microdata(table)
+    if isinstance(method, type) or not callable(getattr(method, "masked", None)):
+        raise ParameterError(
+            f"method must be a mask such as sf.Microaggregate(k=5), not {given(method)}",
+            parameter="method",
+        )
     require_spelling(table)
     randomness = Randomness(seed)
     stated = describe(method)  # type: ignore[arg-type]  # it has a name and options, as others do

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed
@@ -48,6 +48,7 @@ def perturb(
     >>> noisy.manifest.rows
     1000
     """
+    require_microdata(table)
     names = _named(table.schema, sensitive)
     kept = {name: Retention.keeping(table.attributes[name], p, m) for name in names}
     require_spelling(table)

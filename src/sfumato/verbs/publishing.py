@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, overload
+from pathlib import Path
+from typing import Literal, Unpack, overload
 
 from sfumato.algorithms.anatomize import Anatomize
-from sfumato.algorithms.base import Partitioner, Stages, describe, silent
+from sfumato.algorithms.base import Partitioner, Stages, describe, require_algorithm, silent
+from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.qids import within
 from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
+from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed
 from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.columns import Labels
@@ -21,6 +24,7 @@ from sfumato.forms.manifest import Manifest
 from sfumato.forms.permuted.release import PermutedTable
 from sfumato.forms.registry import FORMS, Release
 from sfumato.forms.remembering import made_from
+from sfumato.io.tables import Source
 from sfumato.models.base import Model
 from sfumato.models.requirements import requirements
 from sfumato.verbs.checks import (
@@ -31,71 +35,84 @@ from sfumato.verbs.checks import (
     stated_promises,
     warn_of_exposed,
 )
+from sfumato.verbs.shortcuts import Shortcuts, model_now, read_now
 
 
 @overload
-def publish(  # type: ignore[overload-overlap]  # Anatomize is a Partitioner with another natural form
-    table: Microdata,
+def publish(
+    table: Source,
     algorithm: Anatomize,
-    model: Model,
+    model: Model | Sequence[Model] | None = None,
     *,
     form: Literal["anatomized"] | None = None,
     seed: Seed | None = None,
     progress: Stages | None = None,
+    **shortcuts: Unpack[Shortcuts],
 ) -> AnatomizedTables: ...
 
 
 @overload
 def publish(
-    table: Microdata,
-    algorithm: Partitioner,
-    model: Model,
+    table: Source,
+    algorithm: Partitioner | None = None,
+    model: Model | Sequence[Model] | None = None,
     *,
     form: Literal["anatomized"],
     seed: Seed | None = None,
     progress: Stages | None = None,
+    **shortcuts: Unpack[Shortcuts],
 ) -> AnatomizedTables: ...
 
 
 @overload
 def publish(
-    table: Microdata,
-    algorithm: Partitioner,
-    model: Model,
+    table: Source,
+    algorithm: Partitioner | None = None,
+    model: Model | Sequence[Model] | None = None,
     *,
     form: Literal["permuted"],
     seed: Seed | None = None,
     progress: Stages | None = None,
+    **shortcuts: Unpack[Shortcuts],
 ) -> PermutedTable: ...
 
 
 @overload
 def publish(
-    table: Microdata,
-    algorithm: Partitioner,
-    model: Model,
+    table: Source,
+    algorithm: Partitioner | None = None,
+    model: Model | Sequence[Model] | None = None,
     *,
     form: Literal["generalized"] | None = None,
     labels: Labels | None = None,
     means: bool | Sequence[str] = False,
     seed: Seed | None = None,
     progress: Stages | None = None,
+    **shortcuts: Unpack[Shortcuts],
 ) -> GeneralizedTable: ...
 
 
 @our_errors("publishing")
 def publish(
-    table: Microdata,
-    algorithm: Partitioner,
-    model: Model,
+    table: Source,
+    algorithm: Partitioner | None = None,
+    model: Model | Sequence[Model] | None = None,
     *,
     form: Form | None = None,
     labels: Labels | None = None,
     means: bool | Sequence[str] = False,
     seed: Seed | None = None,
     progress: Stages | None = None,
+    schema: Schema | str | Path | None = None,
+    quasi: Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    identifiers: Sequence[str] = (),
+    insensitive: Sequence[str] = (),
+    k: int | None = None,
+    l: float | None = None,
+    t: float | None = None,
 ) -> Release:
-    """Make a release that keeps the model's promise.
+    """Make a release that keeps the model's promise; of a list of models, all of theirs.
 
     ``form`` is "generalized" (boxes instead of values), "anatomized" (exact quasi-identifiers,
     sensitive values in a table of their own) or "permuted" (one table, sensitive values shuffled
@@ -110,15 +127,31 @@ def publish(
     short one is for experiments. Without a seed, chance comes from the operating system.
     ``progress`` hears the stage and the share of it that is done.
 
+    For the hurried: a ``table`` that is not read yet is read on the way, as ``read`` does, with a
+    ``schema`` (or the path of one) or with the roles that Schema takes, ``quasi`` (needed),
+    ``sensitive``, ``identifiers`` and ``insensitive``. Without an algorithm it is Mondrian. ``k``,
+    ``l`` and ``t`` stand for KAnonymity(k), LDiversity(l) and TCloseness(t), all of which are then
+    promised; they take the place of a model, and are not added to one.
+
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> model = sf.KAnonymity(5) & sf.DistinctLDiversity(3)
     >>> release = sf.publish(patients, sf.Mondrian(), model)
     >>> folder = release.write("out")
     >>> sf.verify(folder).ok
     True
+    >>> sf.publish("patients.csv", k=5, l=3, quasi=["age", "sex"], sensitive="disease")
+    GeneralizedTable(1,000 rows in ... groups, k-anonymity & l-diversity)
     """
-    release = _release(table, algorithm, model, form, labels, means, seed, progress)
-    made_from(release, table)
+    if algorithm is not None:
+        require_algorithm(algorithm)
+    asked = model_now(model, k, l, t)
+    read = read_now(
+        table, schema,
+        quasi=quasi, sensitive=sensitive, identifiers=identifiers, insensitive=insensitive,
+    )  # fmt: skip
+    chosen = Mondrian() if algorithm is None else algorithm
+    release = _release(read, chosen, asked, form, labels, means, seed, progress)
+    made_from(release, read)
     return release
 
 

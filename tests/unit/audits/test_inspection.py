@@ -160,3 +160,37 @@ def test_narrow_decimals_are_counted(kind: pa.DataType) -> None:
     numbers = pa.array([Decimal(0), Decimal(0), None, Decimal(10) ** max(0, -kind.scale)], kind)
     (found,) = sf.profile(pa.table({"x": numbers}))
     assert (found.distinct, found.missing) == (2, 1)
+
+
+def hints(**columns: list[object]) -> dict[str, str]:
+    return {one.name: one.hint for one in sf.profile(pa.table(columns)) if one.hint}
+
+
+def test_codes_and_odd_values_are_hinted_at() -> None:
+    rows = range(900)
+    found = hints(
+        race=[(1, 2, 5, 9)[row % 4] for row in rows],
+        children=[row % 5 for row in rows],
+        flag=[row % 2 * 7 for row in rows],
+        age=["unknown" if row == 5 else "89+" if row % 100 == 1 else f"{row % 70}" for row in rows],
+        town=[f"town {row % 30}" for row in rows],
+        zip=[f"0{2000 + row % 40}" for row in rows],
+        pay=[f"{row % 50},5" for row in rows],
+        born=[f"{row % 28 + 1}.3.1980" for row in rows],
+    )
+    assert set(found) == {"race", "age", "pay", "born"}
+    assert "4 whole numbers with gaps from 1 to 9" in found["race"]
+    assert "but for '89+' (9 rows), 'unknown' (1 row)" in found["age"]
+    assert "--decimal ," in found["pay"]
+    assert "--day-first" in found["born"]
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [("diag_1", Role.SENSITIVE), ("diag_2", Role.SENSITIVE), ("diag3", Role.SENSITIVE),
+     ("dx", Role.SENSITIVE), ("icd10_code", Role.SENSITIVE), ("diagonal", Role.QUASI),
+     ("index_of", Role.QUASI)],
+)  # fmt: skip
+def test_all_of_several_diagnoses_are_sensitive(name: str, role: Role) -> None:
+    (found,) = sf.profile(pa.table({name: ["a", "b", "c"] * 20}))
+    assert found.role is role

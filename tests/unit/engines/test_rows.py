@@ -55,7 +55,7 @@ def patients(n: int) -> pa.Table:
 @pytest.mark.parametrize("name", ["in.xlsx", "no-such.parquet", "part-*.parquet"])
 def test_what_cannot_be_read_is_said(tmp_path: Path, name: str) -> None:
     (tmp_path / "in.xlsx").write_text("?")
-    with pytest.raises(DataError, match=r"unknown extension|does not exist|no file matches"):
+    with pytest.raises(DataError, match=r"cannot read|does not exist|no file matches"):
         open_rows(tmp_path / name, SCHEMA)
 
 

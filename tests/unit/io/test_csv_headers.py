@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.engines.rows import open_rows
 from sfumato.errors import DataError, ParameterError
-from sfumato.io.csv_headers import FirstLine, require_header
+from sfumato.io.csv_headers import require_header
+from sfumato.io.dialects import Dialect
 from sfumato.io.tables import read_table
 
 PEOPLE = "34,F,53711,flu\n36,M,53712,gout\n35,F,53711,flu\n"
@@ -32,7 +33,7 @@ def refused(path: Path, **said: Any) -> str:
     messages = []
     for read in (
         lambda: read_table(path, **said),
-        lambda: open_rows(path, sf.Schema(quasi=["x"]), first=FirstLine.said(**said)),
+        lambda: open_rows(path, sf.Schema(quasi=["x"]), dialect=Dialect.said(**said)),
     ):
         with pytest.raises(DataError) as caught:
             read()
@@ -133,7 +134,7 @@ def test_names_are_given_to_a_file_without_a_header(tmp_path: Path) -> None:
     schema = sf.Schema(quasi=["age"], sensitive="disease")
     table = sf.read(path, schema, names=NAMES)
     assert table.attributes["age"].decode(table.codes["age"]).to_pylist() == expected["age"]
-    rows = open_rows(path, schema, first=FirstLine(tuple(NAMES)))
+    rows = open_rows(path, schema, dialect=Dialect(tuple(NAMES)))
     assert pa.concat_tables(rows.scan([*expected])).to_pydict() == expected
 
 
@@ -143,7 +144,7 @@ def test_a_header_that_looks_like_a_row_can_be_kept_or_replaced(tmp_path: Path) 
     assert read_table(path, header=True).column_names == ["town", "2020", "2021"]
     replaced = read_table(path, header=True, names=["town", "then", "now"])
     assert replaced.to_pydict() == {"town": ["Bonn", "Köln"], "then": [1, 3], "now": [2, 4]}
-    rows = open_rows(path, sf.Schema(quasi=["2020"]), first=FirstLine(header=True))
+    rows = open_rows(path, sf.Schema(quasi=["2020"]), dialect=Dialect(header=True))
     assert pa.concat_tables(rows.scan(["2020"])).to_pydict() == {"2020": [1, 3]}
 
 
@@ -164,7 +165,7 @@ def test_names_for_a_file_that_has_a_header_are_refused(tmp_path: Path) -> None:
 )
 def test_impossible_words_about_the_first_line(said: dict[str, Any], parameter: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        FirstLine.said(**said)
+        Dialect.said(**said)
     assert caught.value.parameter == parameter
 
 
@@ -172,7 +173,7 @@ def test_other_sources_have_names_of_their_own(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [1]})
     frame.to_parquet(tmp_path / "a.parquet")
     for source in (tmp_path / "a.parquet", frame, "duckdb:///x.db"):
-        with pytest.raises(ParameterError, match="names are for CSV files"):
+        with pytest.raises(ParameterError, match="names is for CSV files"):
             read_table(source, names=["age"])
 
 

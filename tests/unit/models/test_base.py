@@ -6,10 +6,10 @@ import pytest
 
 from sfumato.errors import ParameterError
 from sfumato.models.anonymity import KAnonymity
-from sfumato.models.base import AllOf, BuiltIn, Model, parts
+from sfumato.models.base import AllOf, BuiltIn, Model, all_of, parts
 from sfumato.models.closeness import TCloseness
 from sfumato.models.diversity import DistinctLDiversity, LDiversity, RecursiveLDiversity
-from sfumato.models.registry import MODELS, all_of, model_from_dict
+from sfumato.models.registry import MODELS, model_from_dict
 from tests.support.algorithms import identify
 from tests.support.models import SETTINGS, NobodyAlone
 from tests.support.tables import attribute, histograms
@@ -87,7 +87,7 @@ def test_parameters_out_of_range_stay_their_own_error() -> None:
     with pytest.raises(ParameterError) as caught:
         model_from_dict({"model": "recursive-cl-diversity", "c": 0, "l": 2})
     assert caught.value.parameter == "c"
-    with pytest.raises(ParameterError, match="l must be a finite number above 1, not two"):
+    with pytest.raises(ParameterError, match="l must be a finite number above 1, not 'two'"):
         model_from_dict({"model": "l-diversity", "l": "two"})
     assert RecursiveLDiversity(1.0, 2) == model_from_dict(
         {"model": "recursive-cl-diversity", "c": 1.0, "l": 2}

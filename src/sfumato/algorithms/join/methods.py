@@ -36,7 +36,13 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from sfumato.algorithms.base import InTurns, Partitioner, Progress, Weighing
+from sfumato.algorithms.base import (
+    InTurns,
+    Partitioner,
+    Progress,
+    Weighing,
+    require_algorithm,
+)
 from sfumato.algorithms.frontier import Frontier
 from sfumato.algorithms.join.point_location import boxes_around, deal, fall
 from sfumato.algorithms.join.trim import trimmed
@@ -241,6 +247,7 @@ def merges(algorithm: Partitioner) -> bool:
 
 
 def _require_boxes(algorithm: Partitioner) -> None:
+    require_algorithm(algorithm)
     if algorithm.form != "generalized":
         raise ParameterError(
             f"{algorithm.name} makes groups without boxes; use Mondrian or TopDown",

@@ -19,8 +19,8 @@ from sfumato.core.microdata import Microdata
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS, Release
-from sfumato.models.base import Model
-from sfumato.models.registry import all_of, model_from_dict
+from sfumato.models.base import Model, all_of
+from sfumato.models.registry import model_from_dict
 from sfumato.verbs.checks import Form
 from sfumato.verbs.publishing import publish
 

@@ -12,9 +12,11 @@ from sfumato.audits.attacks.results import Accuracy, Outcome
 from sfumato.audits.audit.page import render
 from sfumato.audits.defaults import FAILING
 from sfumato.audits.report.writing import write_page
+from sfumato.core.html import card, grid, note, share_bar
 
 Verdict: TypeAlias = Literal["held", "known anyway", "not promised", "beaten", "invalid"]
 GUESSES = "guesses {} right"
+_HEAD = ("attack", "", "right", "")
 NOTEWORTHY = 1.2  # times what is promised, or known without the release; less is noise and luck
 
 
@@ -184,6 +186,15 @@ class Audit:
     def write_json(self, path: str | Path, *, force: bool = False) -> Path:
         """Write all figures."""
         return write_page(json.dumps(self.to_dict(), indent=2) + "\n", path, force=force)
+
+    def _repr_html_(self) -> str:
+        """Every attack, the share of people it is right about, and a tick at what is promised."""
+        rows = [
+            (one.name, one.verdict, share_bar(one.outcome.attacker.right, one.outcome.bound),
+             one.sentence)
+            for one in self.findings
+        ]  # fmt: skip
+        return card(f"Audit of {self.name}", note(self.summary), grid(_HEAD, rows, left=4))
 
     def __repr__(self) -> str:
         """A summary in one line; ``to_dict`` and ``write_html`` have the rest."""

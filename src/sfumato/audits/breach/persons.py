@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from sfumato.core._kernels import number_rows
 from sfumato.core.arrays import Codes, Counts, Ints
 from sfumato.core.attribute import UNLIKE, Attribute, declared_values
+from sfumato.core.expected import given
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.core.spelling import folded
@@ -50,6 +51,11 @@ class Persons:
     @classmethod
     def known(cls, release: Guessed, person: Mapping[str, Any]) -> Persons:
         """One person with some known values; None is a value known to be missing."""
+        if not isinstance(person, Mapping):
+            raise ParameterError(
+                f'person must be a mapping such as {{"age": 29, "sex": "M"}}, not {given(person)}',
+                parameter="person",
+            )
         if not person:
             raise ParameterError("say at least one value of the person", parameter="person")
         columns = {name: quasi_column(release.manifest, name) for name in person}

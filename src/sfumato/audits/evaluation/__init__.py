@@ -42,6 +42,7 @@ from sfumato.audits.same_table import require_same
 from sfumato.audits.usefulness import Asked, Usefulness
 from sfumato.audits.verify import Verification, verify
 from sfumato.core.foreign import our_errors
+from sfumato.core.html import card, grid, lines, note
 from sfumato.core.microdata import Microdata
 from sfumato.core.query import Query
 from sfumato.core.schema import Schema
@@ -129,6 +130,18 @@ class Evaluation:
     def write_html(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the report: one file that opens anywhere, without a network."""
         return write_page(render(self), path, force=force)
+
+    def _repr_html_(self) -> str:
+        """How far answers are off, by the size of the truth, and what to do next."""
+        bands = [] if self.errors is None else self.errors.by_size
+        rows = [(one.label, one.figures, f"{one.median:.1%}") for one in bands]
+        head = ("true value", "figures", "median error")
+        return card(
+            repr(self),
+            grid(head, rows) if rows else "",
+            lines(one.text for one in self.advice),
+            note("True figures are among these: they are for the owner of the table."),
+        )
 
     def __repr__(self) -> str:
         """A summary in one line; ``to_dict`` and ``write_html`` have the rest."""

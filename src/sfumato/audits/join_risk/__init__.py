@@ -44,7 +44,7 @@ from sfumato.audits.join_risk.edges import Boxes, exposed
 from sfumato.audits.join_risk.listed import Listed, ListReading
 from sfumato.audits.join_risk.results import JoinRisk
 from sfumato.core.arrays import Counts, Floats
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.engines.choice import Engine
 from sfumato.errors import DataError, ParameterError
 from sfumato.forms.compact import number_lines
@@ -85,6 +85,7 @@ def join_risk(
     >>> sf.join_risk(release, table).kept
     True
     """
+    require_microdata(table)
     known = _Known.of(release)
     seen = Persons.true(known.boxes.table, table)
     _require_same(known, table)

@@ -27,7 +27,7 @@ from sfumato.engines.stream import Scratch, StreamEngine
 from sfumato.engines.vectors import added_up, counted, times_of, vector_codes
 from sfumato.errors import DataError, SchemaError
 from sfumato.forms.generalized.release import GeneralizedTable
-from sfumato.io.csv_headers import FirstLine
+from sfumato.io.dialects import Dialect
 from sfumato.io.files import open_file
 from sfumato.io.tables import Source, read_table
 from sfumato.verbs.listing import is_streamed
@@ -78,9 +78,9 @@ class ListReading(NamedTuple):
         return Listed.of(boxes, people, rows, np.ones(len(rows), np.int64))
 
     def _streamed(self, boxes: GeneralizedTable, path: Path) -> Listed:
-        first = FirstLine.said(None, self.header)
-        called = self._called(boxes, open_file(path, self.missing, first).names)
-        people = CodedList(open_named(path, called, self.missing, first), list(called))
+        dialect = Dialect.said(None, self.header)
+        called = self._called(boxes, open_file(path, self.missing, dialect).names)
+        people = CodedList(open_named(path, called, self.missing, dialect), list(called))
         room = Room.of(memory_or_half(self.memory_limit), len(called)).for_larger(_ROWS_EACH)
         with TemporaryDirectory() as place, Scratch(Path(place)) as scratch:
             parts = StreamEngine(people.parts, scratch, lambda: None).keep(_counted, people)

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 
-
-def safe(value: object, most: int = 120) -> str:
-    """A text from the data: letters that would steer something are spelled out, long ones cut."""
-    text = cut(str(value), most)
-    visible = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
-    return escape(visible)
-
-
-def cut(text: str, most: int) -> str:
-    """The beginning of a text that is too long, with a sign that something is missing."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+from sfumato.core.html import cut as cut
+from sfumato.core.html import safe as safe
 
 
 def number(value: float) -> str:

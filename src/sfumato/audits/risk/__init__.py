@@ -59,6 +59,7 @@ from sfumato.engines.parts import TableParts
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.forms.manifest import FILE
 from sfumato.forms.registry import FORMS
+from sfumato.io.schema_files import as_schema
 from sfumato.io.tables import Source, read_table
 from sfumato.models.diversity import entropies
 
@@ -74,7 +75,7 @@ _ROW_BYTES, _CODE_BYTES, _SHARE = 64, 8, 2
 @our_errors("assessing the risk")
 def assess(
     source: Source,
-    schema: Schema | None = None,
+    schema: Schema | str | Path | None = None,
     *,
     person: str | None = None,
     household: str | None = None,
@@ -84,11 +85,12 @@ def assess(
 ) -> Risk:
     """How exposed people are in a table, a release or a release folder.
 
-    A table that is not read yet needs a ``schema``. ``person`` names the column that tells whose
-    rows are whose, so that people are counted and not rows; ``household`` the one that tells who
-    lives together: whoever finds one finds all. ``weight`` is a column of survey weights, and
-    ``population`` a list of everybody with the quasi-identifiers; either gives the journalist's
-    risk. Combinations of up to ``sets`` columns that single people out are looked for; 0 for none.
+    A table that is not read yet needs a ``schema``, or the path of one. ``person`` names the column
+    that tells whose rows are whose, so that people are counted and not rows; ``household`` the one
+    that tells who lives together: whoever finds one finds all. ``weight`` is a column of survey
+    weights, and ``population`` a list of everybody with the quasi-identifiers; either gives the
+    journalist's risk. Combinations of up to ``sets`` columns that single people out are looked for;
+    0 for none.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> risk = sf.assess(patients)
@@ -113,7 +115,8 @@ def assess(
     if isinstance(source, TableParts) and source.engine is not None:
         _require_none({**named, "population": population}, "a table beyond memory")
         return _of_parts(source)
-    table, columns = _read(source, schema, named)
+    known = as_schema(schema) if isinstance(schema, str | Path) else schema
+    table, columns = _read(source, known, named)
     return _of_table(table, columns, weight, population, sets)
 
 

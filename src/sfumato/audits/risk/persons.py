@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.audits.risk.classes import people_of
+from sfumato.engines.rows import together
 from sfumato.io.tables import Source, read_table
 
 
@@ -23,7 +24,9 @@ class RowsPerPerson:
     @classmethod
     def of(cls, source: Source, name: str, **reading: Any) -> RowsPerPerson:
         """Count the rows of everybody; ``reading`` is that of ``sf.read``."""
-        who = people_of(read_table(source, columns=[name], trim=True, **reading).column(name))
+        who = people_of(
+            read_table(together(source), columns=[name], trim=True, **reading).column(name)
+        )
         times = np.bincount(who)
         return cls(name, len(times), len(who), int(times.max()))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.audits.risk import wording
 from sfumato.core.arrays import Floats
+from sfumato.core.html import card, grid, histogram, lines
 
 LIKELY = 0.5  # of guessing a value
 BINS = 10  # of the best guesses, each a tenth wide; the last one holds certainty, too
@@ -178,6 +179,15 @@ class Risk:
         return {part.name: _plain(getattr(self, part.name)) for part in fields(self)} | {
             "sentences": list(self.sentences)
         }
+
+    def _repr_html_(self) -> str:
+        """The sentences, and how surely values can be guessed."""
+        rows = [
+            (one.name, one.certain, one.likely, histogram(one.guesses, "people by best guess"))
+            for one in self.attributes
+        ]
+        head = ("sensitive", "certain", "50% or more", "best guess, 0 to 100%")
+        return card(repr(self), lines(self.sentences), grid(head, rows) if rows else "")
 
     def __repr__(self) -> str:
         """The figures that matter most."""

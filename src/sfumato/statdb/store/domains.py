@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.core.attribute import Attribute, Kind
+from sfumato.core.binning import stated_bins
 from sfumato.core.schema import Declaration, Schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.words import Words
@@ -28,7 +29,7 @@ def stated_schema(schema: Schema, attributes: Mapping[str, Attribute]) -> dict[s
                 "ordered": attribute.ordered,
                 "has_missing": attribute.has_missing,
                 "declared": is_declared(schema, name),
-                "bins": schema.declarations.get(name, Declaration()).bins,
+                "bins": stated_bins(schema.declarations.get(name, Declaration()).bins),
                 "taxonomy": attribute.taxonomy and attribute.taxonomy.to_nested(),
             }
             for name, attribute in attributes.items()
@@ -63,7 +64,7 @@ def restored_schema(stated: Mapping[str, Any], attributes: Mapping[str, Attribut
         if attribute.taxonomy is not None:
             continue
         if stated["attributes"][name].get("bins") is not None:  # older stores do not tell
-            bins[name] = int(stated["attributes"][name]["bins"])
+            bins[name] = stated["attributes"][name]["bins"]
         elif stated["attributes"][name]["declared"]:
             orders[name] = attribute.values.to_pylist()
         else:

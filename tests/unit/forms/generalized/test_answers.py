@@ -10,7 +10,7 @@ from sfumato.answers import packing
 from sfumato.asking.ask import answerer
 from sfumato.core.query import Query
 from sfumato.core.taxonomy import Taxonomy
-from sfumato.errors import QueryRefused, SchemaError
+from sfumato.errors import ParameterError, QueryRefused, SchemaError
 from sfumato.forms.columns import Labels
 from sfumato.forms.generalized.release import GeneralizedTable
 from sfumato.forms.manifest import PublishedColumn
@@ -189,5 +189,5 @@ def test_releases_from_files_answer_like_those_in_memory(tmp_path: Path) -> None
 
 
 def test_other_things_cannot_be_asked() -> None:
-    with pytest.raises(TypeError, match="a str is no release"):
+    with pytest.raises(ParameterError, match="cannot be asked"):
         answerer("out/")  # type: ignore[arg-type]
