@@ -166,7 +166,7 @@ def test_the_true_table_is_read_as_it_was_published(place: Path, tmp_path: Path)
     refused(run(tmp_path, "young", *_placed(place, options)), "made of", "--query")
     done = run(tmp_path, "young", *_placed(place, options), "--query", query)
     assert done.exit_code == 0, done.output
-    assert f"Of {table.n_rows} people in the table." in done.output
+    assert f"Of {table.n_rows} people in the table, by a reader" in done.output
     assert "how many have the largest" in done.output
     refused(run(place, "boxes", "--person", "age=30", "--query", query), "--truth")
 

@@ -387,7 +387,7 @@ def test_limits_are_finite(place: Path, limit: list[str]) -> None:
 def test_a_bug_is_one_line_and_never_a_broken_promise(place: Path) -> None:
     code = (
         "import sfumato.cli.verify as command\n"
-        "def broken(folder): raise RuntimeError('first\\nsecond')\n"
+        "def broken(folder, **_): raise RuntimeError('first\\nsecond')\n"
         "command.verify_release = broken\n"
         "from sfumato.cli.main import main\n"
         "main(['verify', 'out'])\n"

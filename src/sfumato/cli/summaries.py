@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sfumato.audits.masking import masking_risk
 from sfumato.audits.report.text import percent, plural
 from sfumato.audits.risk import assess
 from sfumato.audits.risk.wording import MOST_IMPORTANT
@@ -99,6 +98,8 @@ def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
 
 def tell_found(release: MaskedTable, table: Microdata) -> None:
     """How often people are found in a masked release; whose a row is stands in no file."""
+    from sfumato.audits.masking import masking_risk  # which knows every method
+
     if release.origin is None and not release.drawn:
         return
     risk = masking_risk(release, table)

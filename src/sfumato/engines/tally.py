@@ -58,6 +58,8 @@ class Tally:
             self._sum()
 
     def _sum(self) -> None:
+        if not self._new:
+            return  # summed once more, values would come in another order
         together = pa.concat_tables([self._known, *self._new])
         summed = together.group_by("values", use_threads=False).aggregate([("counts", "sum")])
         columns = [summed.column("values"), summed.column("counts_sum")]

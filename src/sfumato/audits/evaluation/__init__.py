@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,7 +49,7 @@ from sfumato.core.query import Query
 from sfumato.core.schema import Schema
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.parts import TableParts
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import OutOfMemory, ParameterError, SfumatoError, SfumatoWarning
 from sfumato.forms.joined.answers import UNKNOWN
 from sfumato.forms.load import load, require_loadable
 from sfumato.forms.manifest import Manifest
@@ -222,6 +223,10 @@ def _usefulness(
     try:
         asked = Asked.of(table, tuple(refused))
         return asked.usefulness(release, learn=learn, seed=seed)
+    except OutOfMemory as error:
+        said = f"what the release keeps of what goes with what is not measured: {error}"
+        warnings.warn(said, SfumatoWarning, stacklevel=4)
+        return None
     except SfumatoError:
         return None  # masked sensitive columns, of which single values cannot be asked
 
