@@ -219,10 +219,10 @@ function legend(answer, schema, { even }) {
 }
 
 /** What the mark is worth, as measured on tables of salaries: that of this one would be a secret. */
-function evenWords({ size }) {
-  const measured = size
-    ? "In trials with salaries, half of such numbers were off by more than 4 to 6 percent, and some by far more."
-    : "In trials with salaries, half of such numbers were off by more than a quarter.";
+function evenWords({ size, framework }) {
+  const boxes = framework === "generalization";
+  const off = size ? (boxes ? "a quarter" : "4 to 6 percent") : (boxes ? "more than was there" : "a quarter");
+  const measured = `In trials with salaries, such numbers were off by ${off} over all questions together, and small ones by far more.`;
   return `Where it would be if values were spread evenly inside each group. They need not be, and nobody vouches for it. ${measured} It does not tell which group is above which.`;
 }
 
