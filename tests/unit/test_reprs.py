@@ -100,7 +100,7 @@ HELD: dict[str, Callable[[Path], Any]] = {
     "perturbed": lambda _: sf.perturb(TABLE, p=0.5, seed=1),
     "masked": lambda _: sf.mask(TABLE, sf.Microaggregate(k=5), seed=1),
     "masking risk": lambda _: sf.masking_risk(sf.mask(TABLE, sf.Microaggregate(k=5)), TABLE),
-    "masks": lambda _: (sf.Microaggregate(k=5),),
+    "masks": lambda _: (sf.Microaggregate(k=5), sf.Noise(), sf.Swap(), sf.Synthesize()),
     "several": lambda _: sf.SeveralQIDs(sf.Mondrian(), [["age"], ["job", "town"]]),
     "join": lambda _: sf.join(TABLE, PEOPLE.drop(["disease"])),
     "join release": lambda _: joined(),
@@ -122,6 +122,8 @@ HELD: dict[str, Callable[[Path], Any]] = {
         f"disease = '{PEOPLE['disease'][0]}'"
     ),
     "mondrian": lambda _: sf.Mondrian(workload=ASKED),
+    "classifier": lambda _: sf.train(generalized(), target="disease"),
+    "exploration": lambda _: sf.explore(TABLE, methods=["mondrian"], k=[5], l=[2], seed=1),
     "risk": lambda _: sf.assess(TABLE),
     "profile": lambda _: sf.profile(PEOPLE),
     "database": lambda place: sf.StatDB.create(place / "people.statdb", TABLE, m=3),

@@ -9,7 +9,7 @@ together, and a missing value has its own, the last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -31,7 +31,7 @@ class Axis:
     """A column's bins, which hold no value twice, and whether they follow an order."""
 
     column: Column
-    bins: tuple[Values, ...]
+    bins: tuple[Values, ...] = field(repr=False)
     ordered: bool
 
     @classmethod

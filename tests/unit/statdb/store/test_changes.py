@@ -48,7 +48,9 @@ def microdata(table: pa.Table) -> sf.Microdata:
 
 @pytest.fixture
 def db(tmp_path: Path) -> sf.StatDB:
-    return sf.StatDB.create(tmp_path / "people.statdb", microdata(people()), m=3, cohort=8)
+    return sf.StatDB.create(
+        tmp_path / "people.statdb", microdata(people()), m=3, first="signatures", cohort=8
+    )
 
 
 def files(path: Path) -> dict[str, tuple[int, int, bytes]]:
@@ -94,10 +96,20 @@ def test_files_of_what_does_not_change_are_shared(db: sf.StatDB) -> None:
 def test_what_is_stored_is_what_was_computed(db: sf.StatDB, tmp_path: Path) -> None:
     """Twice the same changes: once through patches, once written whole each time."""
     whole = sf.StatDB.create(
-        tmp_path / "whole", microdata(people()), m=3, cohort=8, seed=bytes(range(32))
+        tmp_path / "whole",
+        microdata(people()),
+        m=3,
+        first="signatures",
+        cohort=8,
+        seed=bytes(range(32)),
     )
     other = sf.StatDB.create(
-        tmp_path / "other", microdata(people()), m=3, cohort=8, seed=bytes(range(32))
+        tmp_path / "other",
+        microdata(people()),
+        m=3,
+        first="signatures",
+        cohort=8,
+        seed=bytes(range(32)),
     )
     assert same(whole, other)
     random = np.random.default_rng(3)
@@ -184,7 +196,7 @@ def test_compacting_leaves_nothing_of_who_left(db: sf.StatDB) -> None:
     """Of somebody of an age that nobody else has, the code stays until files are written anew."""
     table = people().set_column(0, "age", pa.array([99, *people()["age"].to_pylist()[1:]]))
     path = db.path.with_name("other.statdb")
-    other = sf.StatDB.create(path, microdata(table), m=3, cohort=8)
+    other = sf.StatDB.create(path, microdata(table), m=3, first="signatures", cohort=8)
     code = other.responder.attributes["age"].size - 1
     other.apply(deleted=microdata(table.slice(0, 1)))
 
