@@ -9,7 +9,7 @@ together, and a missing value has its own, the last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -31,7 +31,7 @@ class Axis:
     """A column's bins, which hold no value twice, and whether they follow an order."""
 
     column: Column
-    bins: tuple[Values, ...] = field(repr=False)
+    bins: tuple[Values, ...]
     ordered: bool
 
     @classmethod
@@ -41,6 +41,10 @@ class Axis:
         cut = _runs if ordered else _frequent
         last = (Values(missing=True),) if missing else ()
         return cls(column, (*cut(column, values, weights), *last), ordered)
+
+    def __repr__(self) -> str:
+        """The column and the number of bins: their limits are values of the table."""
+        return f"Axis({self.column.name!r}, {len(self.bins)} bins)"
 
     def of_codes(self, attribute: Attribute) -> Codes:
         """The bin of every code of an attribute; -1 where a value is in none."""

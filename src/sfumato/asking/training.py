@@ -44,8 +44,8 @@ class Classifier:
     """
 
     target: Attribute
-    axes: tuple[Axis, ...] = field(repr=False)
-    model: Model = field(repr=False)
+    _axes: tuple[Axis, ...] = field(repr=False)  # bins are values of people
+    _model: Model = field(repr=False)
 
     def predict(self, table: Microdata) -> pa.Array:
         """The likeliest value of each person; a value that was never seen tells nothing of them."""
@@ -65,17 +65,17 @@ class Classifier:
         return float(pc.mean(pc.or_(alike, both)).as_py())
 
     def _likeliest(self, table: Microdata) -> Counts:
-        columns = [_bins(axis, table) for axis in self.axes]
+        columns = [_bins(axis, table) for axis in self._axes]
         bins = np.stack(columns, axis=1)
         step = max(1, _AT_ONCE // self.target.size)
         parts = [
-            self.model.log_chances(bins[low : low + step]).argmax(axis=1)
+            self._model.log_chances(bins[low : low + step]).argmax(axis=1)
             for low in range(0, len(bins), step)
         ]
         return np.concatenate(parts)
 
     def __str__(self) -> str:
-        return f"{self.model} for {self.target.name!r}"
+        return f"{self._model} for {self.target.name!r}"
 
 
 @our_errors("training")

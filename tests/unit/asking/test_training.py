@@ -105,12 +105,12 @@ def test_bins_hold_every_value_once(kind: str) -> None:
 def test_the_leaves_of_a_tree_have_the_chances_that_answers_expect(kind: str) -> None:
     release = RELEASES[kind](table(2000))
     learnt, asked = sf.train(release, target="s"), answerer(release)
-    assert isinstance(learnt.model, Tree)
-    assert learnt.model.leaves > 2
+    assert isinstance(learnt._model, Tree)
+    assert learnt._model.leaves > 2
     for node, bins in nodes(learnt):
         where = {
             axis.column.name: reduce(joined, (axis.bins[b] for b in kept))
-            for axis, kept in zip(learnt.axes, bins, strict=True)
+            for axis, kept in zip(learnt._axes, bins, strict=True)
             if len(kept) < len(axis.bins)
         }
         counts = [
@@ -118,7 +118,7 @@ def test_the_leaves_of_a_tree_have_the_chances_that_answers_expect(kind: str) ->
             for one in VALUES
         ]
         chances = np.array(counts) / sum(counts)
-        assert learnt.model.chances[node] == pytest.approx(chances, abs=1e-6)
+        assert learnt._model.chances[node] == pytest.approx(chances, abs=1e-6)
 
 
 def joined(one: Values, other: Values) -> Values:
@@ -128,9 +128,9 @@ def joined(one: Values, other: Values) -> Values:
 
 def nodes(learnt: Classifier) -> Iterator[tuple[int, list[list[int]]]]:
     """Every node with the bins that it has."""
-    tree = learnt.model
+    tree = learnt._model
     assert isinstance(tree, Tree)
-    waiting = [(0, [list(range(len(axis.bins))) for axis in learnt.axes])]
+    waiting = [(0, [list(range(len(axis.bins))) for axis in learnt._axes])]
     while waiting:
         node, bins = waiting.pop()
         yield node, bins
