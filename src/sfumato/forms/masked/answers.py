@@ -7,7 +7,8 @@ W is off by (W - 1)^2 in P cases and by W^2 in the others: the sum of W^2 - 2 W 
 square error of the count, which the normal 80% interval goes by. Often W and P are the same, and
 the sum is that of P (1 - P). Where more is asked than cells can tell apart, the interval begins
 where none of what is doubtful counts and ends where all does. It is approximate, and believes
-what is stated.
+what is stated: of swapped columns it holds as often as it says, of others on real tables far less
+often (docs/asking.md, "Noise").
 
 Hard bounds know nothing of chance: nothing in the table keeps a row from having any value, so sums
 and extremes of masked columns have none and are refused, as is grouping by values that rows
