@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.audits.attacks.frame import KnownPeople
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.audits.attacks.positions import in_turn
 from sfumato.audits.breach.persons import Persons
 from sfumato.core.arrays import Codes, Floats, Ints
 from sfumato.core.attribute import Attribute
-from sfumato.core.microdata import Microdata
 from sfumato.forms.evidence import codes_of, sensitive_column
 
 
-def read_through(release: Any, people: Microdata, sensitive: str) -> tuple[Attribute, Guesses]:
+def read_through(release: Any, people: KnownPeople, sensitive: str) -> tuple[Attribute, Guesses]:
     """The likeliest value of everybody, from the line that has their quasi-identifiers."""
     column = sensitive_column(release.manifest, sensitive)
     attribute, shown = codes_of(column, release.table[sensitive])
@@ -43,7 +43,7 @@ def unperturbed(counts: Ints, p: float, noise: float) -> Floats:
     return found
 
 
-def _lines(table: pa.Table, people: Microdata) -> Codes:
+def _lines(table: pa.Table, people: KnownPeople) -> Codes:
     """A line with everybody's quasi-identifiers, each once."""
     both = {
         one.name: pa.concat_arrays(

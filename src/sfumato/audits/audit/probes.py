@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.linkage import picked
 from sfumato.audits.attacks.noise import read_through
 from sfumato.audits.attacks.results import Accuracy, Outcome
@@ -82,7 +83,7 @@ def _least_group(release: Release) -> float | None:
 
 def _seed_search(release: Release, truth: Microdata, sensitive: str | None) -> Probe:
     def tried(published: Release, people: Microdata, seconds: float) -> Accuracy:
-        order = ordered_lines(published, View.of(published, sensitive), people)
+        order = ordered_lines(published, View.of(published, sensitive), known_people(people))
         if order is None:
             raise NotApplicable("too many people are alike to see the order of lines")
         found = searched(order, range(_SEEDS), seconds)
@@ -108,7 +109,7 @@ def _noise(release: Any, truth: Microdata, sensitive: str | None) -> Probe:
     name = chosen_column(columns, sensitive)
 
     def made(seed: int, _left: float) -> Outcome:
-        attribute, guesses = read_through(release, truth, name)
+        attribute, guesses = read_through(release, known_people(truth), name)
         own = translated(truth.attributes[name], attribute)[truth.codes[name]]
         commonest = float(np.bincount(own[own >= 0]).max() / len(own))
         bound = 1 / release.retention(name).m
