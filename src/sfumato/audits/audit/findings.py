@@ -62,7 +62,8 @@ class Finding:
                 f"where {in_hundred(found.chance)} is what can be"
             )
         if not found.promised:
-            return f"{did}; nothing is promised about that"
+            beside = f", and {in_hundred(found.baseline)} are without the release"
+            return f"{did}; nothing is promised about that{beside * (found.baseline > 0)}"
         if self.verdict == "beaten":
             most = max(found.bound, found.baseline)
             what = "promised" if found.bound >= found.baseline else "found without the release"
@@ -146,8 +147,8 @@ class Audit:
         """One honest line."""
         others = [one for one in self.findings if not one.guesses]
         told = [f"{one.name}: {one.sentence}" for one in others if one.verdict != "held"]
-        if (worst := self.worst) is None:
-            return "; ".join(f"{one.name}: {one.sentence}" for one in others) or (
+        if (worst := self.worst) is None or self.sensitive is None:
+            return "; ".join(f"{one.name}: {one.sentence}" for one in self.findings) or (
                 "nothing is proved: no attack was made whose control came out as it must"
             )
         guessing = sum(one.guesses for one in self.findings)
