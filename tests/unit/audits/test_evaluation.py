@@ -378,7 +378,7 @@ def test_what_an_attacker_makes_of_it_is_said_and_shown() -> None:
 def test_whatever_the_form_the_quickest_attack_is_told() -> None:
     people = planted(400, 0.5, seed=1)
     forms: dict[str, tuple[sf.Microdata, Release]] = {
-        "reads through the noise": (people, sf.perturb(people, m=2, seed=1)),
+        "has studied half of the table, and reads": (people, sf.perturb(people, m=2, seed=1)),
         "nearest": (people, sf.mask(people, sf.Swap(0.05), seed=1)),
     }
     two = microdata(["age", "sex"], ["disease", "city"])

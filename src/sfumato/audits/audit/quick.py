@@ -1,7 +1,7 @@
 """The attack that is made without being asked for: it takes seconds, and is worth a line.
 
-Groups are attacked by a learner, noise by who reads through it, masks by who takes the nearest row.
-Several sensitive columns are attacked one by one, and the one that gives away most is told.
+Groups and noise are attacked by a learner, masks by who takes the nearest rows. Several sensitive
+columns are attacked one by one, and the one that gives away most is told.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def quick(release: Release, truth: Microdata, *, seed: int | None = None) -> Aud
     if form.external:
         return None
     names = [column.name for column in release.manifest.of_role(Role.SENSITIVE)]
-    attack = "nearest row" if form.masks else "learner" if form.grouped else "linkage"
+    attack = "nearest rows" if form.masks else "learner"
     options = {**QUICK, "attacks": (attack,), "seed": seed}
     found = [audit(release, truth, sensitive=name, **options) for name in names]
     return max(found, key=_gain, default=None)
