@@ -109,7 +109,7 @@ def explore(
 
 def _print(page: Console, found: Exploration, written: str | None) -> None:
     refused = len(found.points) - len(found.feasible)
-    head = ("method", "promise", "guess", "surest", "at 50%", "kept", "NCP", "")
+    head = ("method", "promise", "guess", "attacked", "surest", "at 50%", "kept", "NCP", "")
     rows = [_row(one, found) for one in found.frontier]
     title = f"{len(found.frontier)} of {len(found.points)} releases are beaten by no other"
     show.print_whole(page, show.table(title, head, rows))
@@ -131,6 +131,7 @@ def _row(one: Point, found: Exploration) -> tuple[str, ...]:
         one.setting.method,
         one.setting.words,
         percent(one.guess),
+        "–" if one.learned is None else percent(one.learned),
         percent(one.surest),
         f"{one.likely:,}",
         percent(one.usefulness),

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.audits.audit import Audit
+from sfumato.audits.evaluation import attacking
 from sfumato.audits.report.text import percent
 from sfumato.audits.risk import Risk
 from sfumato.audits.usefulness import Usefulness
@@ -22,8 +24,8 @@ class Point:
 
     ``refused`` says why there is none, and ``largest`` what would be feasible. ``guess`` is the
     chance of the best guess of a sensitive value on average over all people; where nothing is
-    sensitive, the chance to be found. ``loss`` is the NCP, None where quasi-identifiers are exact.
-    ``seconds`` are of processor time.
+    sensitive, the chance to be found. ``attacked`` is what the quickest attacker makes of it.
+    ``loss`` is the NCP, None where quasi-identifiers are exact. ``seconds`` are of processor time.
     """
 
     setting: Setting
@@ -32,6 +34,7 @@ class Point:
     risk: Risk | None = None
     useful: Usefulness | None = None
     guess: float = math.nan
+    attacked: Audit | None = None
     loss: float | None = None
     groups: int = 0
     left_out: int = 0
@@ -42,6 +45,12 @@ class Point:
         """The chance of the surest guess of anybody's value."""
         assert self.risk is not None
         return max((one.highest for one in self.risk.attributes), default=self.guess)
+
+    @property
+    def learned(self) -> float | None:
+        """How often somebody is right who thinks; None where nobody was let loose."""
+        worst = None if self.attacked is None else self.attacked.worst
+        return None if worst is None else worst.outcome.attacker.right
 
     @property
     def certain(self) -> int:
@@ -79,6 +88,7 @@ class Point:
             "surest_guess": self.surest,
             "certain": self.certain,
             "likely": self.likely,
+            "attacked": None if self.attacked is None else attacking.stated(self.attacked),
             "found": self.risk.prosecutor.highest,
             "usefulness": self.usefulness,
             "verdict": None if self.useful is None else self.useful.verdict,
@@ -149,7 +159,9 @@ class Exploration:
         """Why that one, in plain words."""
         one, some = self.recommended, self.feasible
         many = sum(other.likely > one.likely for other in some)
-        told = [_exposed(one), _compared(many, len(some)), _useful(one), _present(one)]
+        told = [
+            _exposed(one), _compared(many, len(some)), _attacked(one), _useful(one), _present(one),
+        ]  # fmt: skip
         beaten = [other for other in some if other.usefulness > one.usefulness + _NEAR]
         if beaten:
             better = max(beaten, key=lambda other: other.usefulness)
@@ -206,6 +218,10 @@ def _exposed(one: Point) -> str:
 
 def _compared(many: int, of: int) -> str:
     return f"At {many} of the {of} points that are feasible more can be guessed so." if many else ""
+
+
+def _attacked(one: Point) -> str:
+    return "" if one.attacked is None else f"Attacked: {one.attacked.summary}."
 
 
 def _useful(one: Point) -> str:
