@@ -22,7 +22,7 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header -
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage browser lint types format bench fuzz spark kills reproduce lock commands build clean
+.PHONY: help demo test quick coverage browser lint types format bench fuzz spark kills reproduce lock commands site build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -98,6 +98,9 @@ lock: ## Resolve the dependencies again into requirements/ (needs uv)
 
 commands: $(VENV)/.dev ## Write the page of every command into docs/commands
 	@$(BIN)/python -m tools.write_command_pages
+
+site: $(VENV)/.dev ## Build the site of docs/ into build/site, with search; it opens without a network
+	@$(BIN)/python -m tools.site
 
 build: $(VENV)/.runtime ## Build the wheel and the source archive into dist/
 	@rm -rf dist
