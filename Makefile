@@ -28,7 +28,7 @@ NO_JAVA := no Java: the tests on Spark are skipped; install a JDK of version 17 
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage browser lint types format bench fuzz java spark kills reproduce lock commands build clean
+.PHONY: help demo test quick coverage browser lint types format bench fuzz java spark kills reproduce lock commands site build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -112,6 +112,9 @@ lock: ## Resolve the dependencies again into requirements/ (needs uv)
 
 commands: $(VENV)/.dev ## Write the page of every command into docs/commands
 	@$(BIN)/python -m tools.write_command_pages
+
+site: $(VENV)/.dev ## Build the site of docs/ into build/site, with search; it opens without a network
+	@$(BIN)/python -m tools.site
 
 build: $(VENV)/.runtime ## Build the wheel and the source archive into dist/
 	@rm -rf dist

@@ -191,7 +191,7 @@ def _point(found: Exploration, one: Point) -> dict[str, Any]:
         "words": f"best guess right with {percent(one.guess)} on average, {percent(one.surest)} at "
         f"most{_told(one)}; {percent(one.usefulness)} kept; "
         + ("quasi-identifiers exact" if one.loss is None else f"NCP {percent(one.loss)}"),
-        "command": one.setting.command(found.source, found.schema),
+        "command": found.typed(one.setting),
         "python": one.setting.python,
         "released": [
             _rounded(shares(asked.estimate, asked.truth)[:, _telling(asked)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,7 @@ class Exploration:
     """Points of a grid, in the order in which they were tried.
 
     ``before`` is the risk of the table, ``left`` the settings for which no time was left.
+    ``source``, ``schema`` and ``reading`` (options) are what a command names the table by.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> found = sf.explore(patients, methods=["mondrian", "anatomy"], l=[2, 4], seed=1)
@@ -124,8 +126,9 @@ class Exploration:
     before: Risk
     points: tuple[Point, ...]
     left: tuple[Setting, ...] = ()
-    source: str = "table.csv"
+    source: str | Sequence[str] = "table.csv"
     schema: str = "schema.toml"
+    reading: Sequence[str] = ()
     seed: int | None = field(default=None, repr=False)
 
     @property
@@ -175,7 +178,11 @@ class Exploration:
     @property
     def command(self) -> str:
         """What to type to publish the recommended one."""
-        return self.recommended.setting.command(self.source, self.schema)
+        return self.typed(self.recommended.setting)
+
+    def typed(self, setting: Setting) -> str:
+        """What to type to publish this table with another setting."""
+        return setting.command(self.source, self.schema, self.reading)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
