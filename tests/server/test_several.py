@@ -23,6 +23,7 @@ from sfumato.errors import LedgerError, SfumatoError, StoreError
 from sfumato.server.workers import Plan, Workers, reserved, sockets
 from sfumato.statdb.access.ledger_checks import check_log
 from sfumato.statdb.access.ledger_records import Entry, Record
+from sfumato.statdb.access.moving import move_ledger
 from sfumato.statdb.access.places import Place
 from sfumato.statdb.access.postgres_ledger import PostgresLedger
 from tests.server.kit import (
@@ -37,6 +38,7 @@ from tests.server.kit import (
     records,
     require_error,
     running,
+    secret,
 )
 from tests.server.test_reload import change
 from tests.support.postgres import postgres_server
@@ -130,6 +132,42 @@ def test_a_ledger_is_looked_for_where_it_is(
     renamed = place.folder.rename(tmp_path / "renamed.statdb")
     with pytest.raises(StoreError, match="was before"):
         Place.of(renamed, place.url).ledger()
+
+
+def test_a_ledger_moves_and_goes_on(postgres: Any, folder_of_people: Path, tmp_path: Path) -> None:
+    folder, url = copied(folder_of_people, tmp_path, "moves"), postgres.get_uri()
+    own = bearer(secret(folder, "analyst"))
+    long = 'SELECT "home town", job, COUNT(*) FROM t GROUP BY "home town", job'
+    with running(folder) as kit:
+        told = kit.answer(FLU, headers=own)
+        kit.answer(long, headers=own)
+        with pytest.raises(StoreError, match="another process"):
+            move_ledger(folder, url)
+    move = ["statdb", "log", "move", str(folder)]
+    assert CliRunner().invoke(cli, move).exit_code == 2
+    done = CliRunner().invoke(cli, [*move, "--ledger", url])
+    assert done.exit_code == 0, done.output
+    with pytest.raises(StoreError, match="is in PostgreSQL"):
+        Place.of(folder).ledger()
+    place = Place.of(folder, url)
+    with running(folder, ledger=url) as kit:
+        assert kit.answer(FLU, headers=own)["rows"] == told["rows"]
+        parameters = {"receipt": told["receipt"]}
+        assert kit.http.get("/v1/receipt", params=parameters, headers=own).status_code == 200
+        kit.answer(long, headers=own)
+    found = shared(place)
+    assert [one.number for one in found] == list(range(1, len(found) + 1))
+    assert check_log(folder, ledger=url).ok
+    with pytest.raises(StoreError, match="to move"):
+        move_ledger(folder, url)
+    # another one of the same name is not mixed with it
+    other = copied(folder_of_people, tmp_path / "elsewhere", "moves")
+    with running(other) as kit:
+        kit.answer(FLU)
+    with pytest.raises(StoreError, match="another ledger"):
+        move_ledger(other, url)
+    with running(other) as kit:
+        kit.answer(FLU)
 
 
 def test_nobody_there_tells_no_password(place: Place, tmp_path: Path) -> None:
@@ -340,7 +378,12 @@ def test_a_worker_that_is_killed_comes_back(folder_of_people: Path, tmp_path: Pa
             for _ in range(2):
                 before = workers.pids()
                 os.kill(before[0], signal.SIGKILL)
-                eventually(lambda: workers.look() or workers.pids() != before, "another worker")  # noqa: B023
+
+                def another(known: list[int] = before) -> bool:
+                    workers.look()
+                    return workers.pids() != known
+
+                eventually(another, "another worker")
                 assert [get(url, "/ready")[0] for _ in range(4)] == [200] * 4
         finally:
             workers.stop()

@@ -162,6 +162,23 @@ def export_log(folder: str, form: str, output: str | None, ledger: str | None) -
             _write_lines(file, book)
 
 
+@log.command("move")
+@click.argument("folder")
+@ledger_option
+def move_log(folder: str, ledger: str | None) -> None:
+    """Move the ledger and the tokens of the database in FOLDER to PostgreSQL.
+
+    Several servers can share them there; receipts and heads stay good. No server may run meanwhile.
+    Afterwards, all commands need --ledger, too.
+    """
+    from sfumato.statdb.access.moving import move_ledger
+
+    if ledger is None:
+        raise click.UsageError("say where to: --ledger postgresql://user@host/database")
+    moved = move_ledger(folder, ledger)
+    show.say(show.console(), f"{moved:,} records are in PostgreSQL, and go on there.")
+
+
 @log.command("verify")
 @click.argument("folder")
 @click.option("--head", metavar="HEAD", help="A head noted earlier: the ledger must have it.")

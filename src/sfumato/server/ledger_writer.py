@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from sfumato.errors import StoreError
 from sfumato.server.errors import ApiError
+from sfumato.statdb.access.books import KeptBook
 from sfumato.statdb.access.generations import Ended, NotAppended, Superseded, require_latest
 from sfumato.statdb.access.ledger_records import Entry, Head, Record
 from sfumato.statdb.access.places import Place
@@ -115,10 +116,7 @@ class LedgerWriter:
 
     def _run(self) -> None:
         try:
-            self._ledger = self._place.ledger(beside=self._beside)
-            if self._start is not None:
-                self._begin(self._start)
-            self._last = self._ledger.head()
+            self._ledger = self._opened_first()
         except BaseException as problem:
             self._problem = problem
             return
@@ -133,10 +131,19 @@ class LedgerWriter:
         finally:
             self._ledger.close()
 
-    def _begin(self, start: Entry) -> None:
-        require_latest(self._ledger, start.generation, self._place.folder)
-        self.announced = start.generation
-        self._ledger.append([start])
+    def _opened_first(self) -> KeptBook:
+        """The ledger, with the start of a server whose rows hold."""
+        ledger = self._place.ledger(beside=self._beside)
+        try:
+            if self._start is not None:
+                require_latest(ledger, self._start.generation, self._place.folder)
+                self.announced = self._start.generation
+                ledger.append([self._start])
+            self._last = ledger.head()
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
 
     def _gathered(self) -> list[_Waiting] | None:
         """What waits, at least one; None at the end."""

@@ -55,7 +55,7 @@ from sfumato.statdb.access.ledger_records import (
     Kind,
     Record,
     chained,
-    digest_of,
+    genesis_of,
     referred,
 )
 from sfumato.statdb.access.sqlite_files import (
@@ -72,9 +72,12 @@ __all__ = ["FILE", "Entry", "Head", "Kind", "Ledger", "Record", "Verified"]
 class Ledger(KeptBook):
     """The open ledger of a database. Any thread may use it; close it, or use it in a ``with``."""
 
-    def __init__(self, opened: Opened, genesis: str, lock: int | None, *, writes: bool) -> None:
+    def __init__(
+        self, opened: Opened, name: tuple[str, int, str], lock: int | None, *, writes: bool
+    ) -> None:
         """Use ``open``."""
-        self.genesis = genesis
+        self.genesis = genesis_of(*name)
+        self._name = name
         self._opened = opened
         self._lock = lock
         self._writes = writes
@@ -106,6 +109,11 @@ class Ledger(KeptBook):
                 raise failure(path, error) from error
             raise
         return _of(opened, lock, writes=True)
+
+    @property
+    def name(self) -> tuple[str, int, str]:
+        """The format, its version, and the random number that tells it from others."""
+        return self._name
 
     def append(self, entries: Sequence[Entry]) -> list[Record]:
         """Add entries at the end, all or none; they are on disk when this returns."""
@@ -254,7 +262,6 @@ def _of(opened: Opened, lock: int | None, *, writes: bool) -> Ledger:
                 f"1 to {VERSION}; use the version that wrote it, or a newer one",
                 path=opened.path,
             )
-        genesis = digest_of({"format": form, "version": version, "name": name})
         if writes:
             note_name(opened.path.parent, name)
     except BaseException as error:
@@ -267,7 +274,7 @@ def _of(opened: Opened, lock: int | None, *, writes: bool) -> Ledger:
         raise StoreError(
             f"{opened.path} is not a ledger of ours: {error}", path=opened.path
         ) from error
-    return Ledger(opened, genesis, lock, writes=writes)
+    return Ledger(opened, (form, version, name), lock, writes=writes)
 
 
 _INSERT = f"INSERT INTO record ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"

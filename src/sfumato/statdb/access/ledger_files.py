@@ -47,13 +47,14 @@ def note_name(folder: Path, name: str) -> None:
                 path=folder,
             )
         return
-    fresh = path.with_name(f".{NAME}.{os.getpid()}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        file.write(f"{name}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    flush_entry(folder)
+    _write_name(folder, name)
+
+
+def move_name(folder: Path) -> None:
+    """Note that the ledger is not a file of the folder any more."""
+    name = _named(folder)
+    if name is not None and not name.startswith(SHARED):
+        _write_name(folder, f"{SHARED}{name}")
 
 
 def require_none_before(folder: Path) -> None:
@@ -97,6 +98,17 @@ def require_shared(folder: Path) -> None:
             f"statdb log move {folder} --ledger URL",
             path=folder,
         )
+
+
+def _write_name(folder: Path, name: str) -> None:
+    path = folder / NAME
+    fresh = path.with_name(f".{NAME}.{os.getpid()}")
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        file.write(f"{name}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    flush_entry(folder)
 
 
 def _named(folder: Path) -> str | None:

@@ -37,6 +37,7 @@ __all__ = [
     "clean",
     "digest_of",
     "flaw",
+    "genesis_of",
     "reference_to",
     "referred",
     "sha256_of",
@@ -112,6 +113,11 @@ class Record:
         for name in ENTRY_FIELDS:
             stated[name] = getattr(self.entry, name)
         return {**stated, "previous": self.previous, "digest": self.digest}
+
+
+def genesis_of(form: str, version: int, name: str) -> str:
+    """What the first record names as the one before: a digest of what its ledger is called."""
+    return digest_of({"format": form, "version": version, "name": name})
 
 
 def clean(text: str) -> str:

@@ -18,14 +18,16 @@ copies of the folder: it is not served with another ledger, or with none.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sfumato.errors import LedgerError, StoreError
 from sfumato.statdb.access.books import COLUMNS, PAGE, KeptBook, line_of
 from sfumato.statdb.access.generations import Ended, announcement, require_current
+from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_files import (
     FORMAT,
     SHARED,
@@ -39,7 +41,7 @@ from sfumato.statdb.access.ledger_records import (
     Head,
     Record,
     chained,
-    digest_of,
+    genesis_of,
     referred,
 )
 from sfumato.statdb.access.places import database_name
@@ -80,6 +82,27 @@ class PostgresLedger(KeptBook):
             found.close()
             raise
         return found
+
+    @classmethod
+    def take_over(
+        cls, folder: Path, url: str, ledger: Ledger, tokens: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Begin with all that a ledger in the folder holds, unless that was done before."""
+        require_url(url, folder)
+        found = cls(folder, url, writes=True)
+        try:
+            found._link.write(made_if_missing)
+            known = found._find(read_only=False)
+            if known is None:
+                found._link.write(lambda connection: found._copy(connection, ledger, tokens))
+            elif known != ledger.name or found.head() != ledger.head():
+                raise LedgerError(
+                    f"there is another ledger of a database called {found.database!r}; rename the "
+                    "folder, or take another database of PostgreSQL",
+                    path=folder,
+                )
+        finally:
+            found.close()
 
     def append(self, entries: Sequence[Entry]) -> list[Record]:
         """Add entries at the end, all or none; they are on disk when this returns."""
@@ -186,8 +209,7 @@ class PostgresLedger(KeptBook):
                 )
             require_none_there(self.folder)
             name = secrets.token_hex(16)
-            genesis = digest_of({"format": FORMAT, "version": VERSION, "name": name})
-            values = (self.database, FORMAT, VERSION, name, genesis)
+            values = (self.database, FORMAT, VERSION, name, genesis_of(FORMAT, VERSION, name))
             self._link.write(lambda connection: connection.execute(_BEGIN, values))
             found = self._find(read_only=False)
         assert found is not None
@@ -200,7 +222,24 @@ class PostgresLedger(KeptBook):
             )
         with suppress(OSError):  # a copy that is only read goes without
             note_name(self.folder, f"{SHARED}{name}")
-        return digest_of({"format": form, "version": version, "name": name})
+        return genesis_of(form, version, name)
+
+    def _copy(
+        self, connection: Connection, ledger: Ledger, tokens: Sequence[tuple[Any, ...]]
+    ) -> None:
+        connection.execute(_BEGIN, (self.database, *ledger.name, ledger.genesis))
+        connection.execute(_ANNOUNCE, (ledger.announced(), self.database))
+        kept: set[str] = set()
+        records = ledger.records()
+        while page := list(islice(records, PAGE)):
+            entries = [one.entry for one in page]
+            names = {referred(one.answer) for one in entries} - kept - {None}
+            texts = {referred(one.answer): ledger.answer(one) for one in entries}
+            kept.update(map(str, names))
+            self._keep(connection, {str(name): str(texts[name]) for name in names})
+            self._put(connection, page)
+        for line in tokens:
+            connection.execute(_TOKEN, (self.database, *line))
 
     def _find(self, *, read_only: bool) -> tuple[Any, ...] | None:
         if read_only and not self._link.read("SELECT to_regclass('sfumato.ledger')")[0][0]:
@@ -222,15 +261,21 @@ class PostgresLedger(KeptBook):
         self, connection: Connection, entries: Sequence[Entry], head: Head, time: str
     ) -> list[Record]:
         records = chained(entries, head, time)
-        kept = {referred(one.answer): one.kept for one in entries if one.kept is not None}
-        if kept:
-            values = (self.database, list(kept), list(kept.values()))
+        kept = {str(referred(one.answer)): one.kept for one in entries if one.kept is not None}
+        self._keep(connection, kept)
+        self._put(connection, records)
+        return records
+
+    def _keep(self, connection: Connection, answers: Mapping[str, str]) -> None:
+        if answers:
+            values = (self.database, list(answers), list(answers.values()))
             connection.execute(_KEEP, values)
+
+    def _put(self, connection: Connection, records: Sequence[Record]) -> None:
         columns = zip(*map(line_of, records), strict=True)
         connection.execute(_INSERT, (self.database, *map(list, columns)))
         last = records[-1]
         connection.execute(_MOVE, (last.number, last.digest, last.time, self.database))
-        return records
 
     def _continues(self, connection: Connection) -> None:
         """Refuse a server that has lost what was answered, as a replica that came too late."""
@@ -292,6 +337,7 @@ _TOKENS = (
     "SELECT id, name, role, created, expires, revoked, digest FROM sfumato.token "
     "WHERE database = %s ORDER BY created, id"
 )
+_TOKEN = "INSERT INTO sfumato.token VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
 _TOKENS_CHANGED = "UPDATE sfumato.ledger SET tokens = tokens + 1 WHERE database = %s"
 _ENDED = "SELECT id FROM sfumato.token WHERE database = %s AND revoked IS NOT NULL AND id = ANY(%s)"
 _WRITABLE = (

@@ -20,11 +20,11 @@ import re
 import secrets
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from sfumato.errors import ParameterError
 from sfumato.statdb.access.token_files import FILE, FileShelf, Shelf
-from sfumato.statdb.access.token_records import Known, Role, Token, text_of
+from sfumato.statdb.access.token_records import Known, Role, Token, line_of, text_of
 
 __all__ = ["FILE", "USUAL_LIFE", "Role", "Token", "Tokens"]
 
@@ -77,6 +77,11 @@ class Tokens:
     def all(self) -> list[Token]:
         """All tokens that ever were, the oldest first."""
         return [known.token for known in self._shelf.current().values()]
+
+    def lines(self) -> list[tuple[Any, ...]]:
+        """All as they are kept, with the digests of their secrets."""
+        known = self._shelf.current().values()
+        return [(*line_of(one.token), one.digest) for one in known]
 
     def revoke(self, id: str) -> Token:
         """Make a token useless at once and for good; it stays listed, for the ledger names it."""
