@@ -22,7 +22,7 @@ COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header -
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage browser lint types format bench fuzz spark kills reproduce lock commands build clean
+.PHONY: help demo test quick coverage browser lint types format bench fuzz spark kills image reproduce lock commands build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -83,6 +83,9 @@ spark: ## Run the tests of clusters on Spark, in an environment of its own (half
 
 kills: $(VENV)/.dev ## Kill workers of a cluster in the middle of their work, twenty times
 	@SFUMATO_KILLS=20 $(BIN)/python -m pytest -q tests/unit/engines/test_kills.py $(PYTEST_ARGS)
+
+image: $(VENV)/.dev ## Build and run the container image, from packages only (root, podman, some minutes)
+	@SFUMATO_IMAGE=1 $(BIN)/python -m pytest -q tests/containers $(PYTEST_ARGS)
 
 reproduce: $(VENV)/.runtime ## Regenerate the figures of the Mondrian paper
 	@$(BIN)/sfumato reproduce mondrian
