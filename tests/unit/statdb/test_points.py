@@ -83,15 +83,16 @@ def test_a_circle_has_the_codes_of_the_points_that_lie_in_it(circle: Any) -> Non
 def test_intervals_hold_the_truth(
     name: str, circle: Any, other: Any, low: int, wanted: str
 ) -> None:
-    for where, true in (
+    cases: list[tuple[dict[str, Any], Any]] = [
         ({"home": sf.within(*circle)}, inside(*circle)),
         ({"home": sf.within(*circle) & sf.within(*other)}, inside(*circle) & inside(*other)),
         ({"home": sf.within(*circle), "age": sf.at_least(low)}, inside(*circle) & (low <= AGE)),
         ({"home": sf.within(*circle), "x": sf.at_most(1)}, inside(*circle) & KNOWN & (X <= 1)),
         ({"home": sf.within(*circle), "y": sf.between(-3, 5)}, inside(*circle) & (abs(Y - 1) <= 4)),
-    ):  # fmt: skip
+    ]
+    for where, true in cases:
         for sick in (np.ones(ROWS, bool), wanted == ILL):
-            asked = where if sick.all() else {**where, "ill": [wanted]}
+            asked: dict[str, Any] = where if np.all(sick) else {**where, "ill": [wanted]}
             answer = WAYS[name].count(sf.Query(asked))
             assert answer.lo <= (true & sick).sum() <= answer.hi
             assert answer.lo <= answer.estimate <= answer.hi
