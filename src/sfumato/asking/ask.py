@@ -55,6 +55,11 @@ def answerer(source: Askable) -> Answerer:
     return _prepared[source]
 
 
+def prepare(source: Askable, asked: Answerer) -> None:
+    """Let questions to a source be answered so."""
+    _prepared[source] = asked
+
+
 def _answerer(source: Askable) -> Answerer:
     if isinstance(source, Microdata):
         return GroupedTables.of_microdata(source)
