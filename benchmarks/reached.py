@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,12 +99,15 @@ def _responder(setting: Setting, people: sf.Microdata, cohort: int | None) -> Re
 
 def _returning(setting: Setting, people: sf.Microdata, asked: Asked) -> Iterator[Line]:
     """Some people leave, and return with a later change; both lists are laid on each other."""
-    kinds = {"cohorts of 8": {"first": "signatures", "cohort": 8}, "neighbours": {}}
+    kinds: dict[str, dict[str, Any]] = {
+        "cohorts of 8": {"first": "signatures", "cohort": 8},
+        "neighbours": {},
+    }
     for name, options in kinds.items():
         with tempfile.TemporaryDirectory() as place:
             db = sf.StatDB.create(
                 Path(place) / "db", people, m=setting.l, seed=0, experiment=True, **options
-            )  # type: ignore[arg-type]
+            )
             table = db.table()
             gone = np.random.default_rng(0).permutation(table.n_rows)[:BATCH]
             before = Scene.of(told(db.responder, table), table)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sfumato.audits.attacks.composition import Composed
 from sfumato.audits.attacks.equality import Cohort, candidates_of_cohorts
 from sfumato.audits.attacks.frame import Candidates, known_people
 from sfumato.audits.attacks.matching import Guesses
@@ -22,17 +23,20 @@ from sfumato.audits.attacks.pairs import around, asked_pairs, cohorts_of
 from sfumato.audits.attacks.reconstruction import Reconstruction
 from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, shuffled
 from sfumato.audits.audit import composed
-from sfumato.audits.audit.attackers import NotApplicable, Probe, learnt
+from sfumato.audits.audit.attackers import Attacker, NotApplicable, Probe, learnt
 from sfumato.audits.audit.findings import GUESSES, Audit
 from sfumato.audits.audit.judging import Case, Wish, judged
 from sfumato.audits.audit.study import Study
+from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
+from sfumato.errors import DataError
 from sfumato.forms.registry import Release
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.making import First
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 from sfumato.statdb.responder import Responder
+from sfumato.statdb.store import HEADER
 from sfumato.statdb.worlds import compared, crossed, exchanged
 
 _QUESTIONS, _WORLDS = 400, 5
@@ -57,7 +61,7 @@ def audited(
         Scene.of(told(responder, table), table),
         lambda seed: _scene(_again(responder, table, seed)),
         1 / responder.m,
-        more=[composed(one, table, sensitive, number) for number, one in enumerate(releases, 2)],
+        more=[_beside(one, table, sensitive, number) for number, one in enumerate(releases, 2)],
         probes=(
             _worlds(responder),
             _equality(responder, table, others, control=wish.control),
@@ -115,6 +119,38 @@ def _again(responder: Responder, table: Microdata, seed: int) -> Responder:
         return Responder.create(mixed, m=m, size=responder.size, framework=framework)
     first: First = "regions" if responder.region else "signatures"
     return Responder.create(mixed, m=m, first=first, cohort=responder.cohort, framework=framework)
+
+
+def _beside(
+    other: Release | str | Path, table: Microdata, sensitive: Attribute, number: int
+) -> Attacker:
+    """An attacker who has a release of the same people, too, or another database of them."""
+    if not isinstance(other, str | Path) or not (Path(other) / HEADER).exists():
+        return composed(other, table, sensitive, number)
+    from sfumato.statdb.database import StatDB  # which lets attackers loose itself
+
+    made = StatDB.open(other).responder
+    theirs = made.table()
+    if _counted(theirs) != _counted(table):
+        raise DataError(f"{other} is a database of other rows; give one of the same table")
+
+    def attack() -> Outside:
+        return Outside(Composed.of(told(made, theirs), sensitive))
+
+    def on_control() -> Outside:
+        # shuffled with chance of its own, so that the two have nothing in common
+        again = _again(made, theirs, -number)
+        return Outside(Composed.of(told(again, again.table()), sensitive))
+
+    who = f"asks the database {Path(other).resolve().name}, too"
+    return Attacker(f"composition {number}", who, attack, on_control=on_control)
+
+
+def _counted(table: Microdata) -> tuple[object, ...]:
+    """Who is in a table, in any order."""
+    codes = table.quasi_codes()
+    domains = [one.values.to_pylist() for one in table.quasi]
+    return table.schema.quasi, domains, codes[np.lexsort(codes.T)].tolist()
 
 
 def _worlds(responder: Responder) -> Probe:

@@ -80,7 +80,7 @@ def around(people: KnownPeople, n: int, random: np.random.Generator) -> Counts:
     """Somebody, and so many of those nearest whom nobody is like in all quasi-identifiers."""
     points = people.quasi_codes()
     _, first, times = np.unique(points, axis=0, return_index=True, return_counts=True)
-    alone = first[times == 1]
+    alone: Counts = first[times == 1]
     if not len(alone):
         return alone
     apart = gower(people.quasi, points[random.choice(alone)][None, :], points[alone])[0]
