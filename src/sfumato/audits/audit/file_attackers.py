@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -36,6 +36,7 @@ class Control:
     published: Release
     truth: Microdata
     sensitive: str
+    knowing: Sequence[str] | None = None
     made: tuple[Release, Microdata] | None = None
 
     def __call__(self, seed: int) -> Scene | None:
@@ -44,7 +45,8 @@ class Control:
         if self.made is None:
             return None
         again, people = self.made
-        return Scene.of(candidates_of(again, people, sensitive=self.sensitive), people)
+        shown = candidates_of(again, people, sensitive=self.sensitive, knowing=self.knowing)
+        return Scene.of(shown, people)
 
 
 def file_attackers(view: View, control: Control) -> Iterator[Attacker]:
