@@ -15,7 +15,7 @@ from sfumato.audits.attacks.positions import Numbers, Positions, lines_of, posit
 from sfumato.audits.attacks.releases import candidates_of
 from sfumato.audits.attacks.results import Attack, Scene
 from sfumato.audits.audit.attackers import Attacker
-from sfumato.audits.audit.control import control_of, promised, remade
+from sfumato.audits.audit.control import control_of, guided, promised, remade
 from sfumato.audits.breach.view import View
 from sfumato.core.arrays import Counts
 from sfumato.core.microdata import Microdata
@@ -110,6 +110,7 @@ def is_minimal(release: Release) -> bool:
 def _minimal(release: Release, view: View, people: KnownPeople) -> Attack | None:
     algorithm = remade(release.manifest.algorithm)
     assert algorithm is not None
+    algorithm = guided(algorithm, release.manifest)
     schema = Schema(quasi=people.schema.quasi, sensitive=view.name)
     needs = requirements(promised(release.manifest.promise), schema)
     shown = candidates_of(release, people, sensitive=view.name)
