@@ -34,7 +34,7 @@ NOISE = 0.03
 CERTAIN = 0.999
 
 
-class Asked(NamedTuple):
+class Theirs(NamedTuple):
     """What others reached: two releases, a database and a release, who returned, certain people."""
 
     twice: float
@@ -45,27 +45,27 @@ class Asked(NamedTuple):
 
 
 OTHERS = {
-    "occupation (KDD), l=4": Asked(0.74, 0.71, 0.39, 0.92, 0.58),
-    "occupation (ACS), l=5": Asked(0.74, 0.71, 0.39, 0.92, 0.60),
-    "salary (EPH), l=10": Asked(0.49, 0.44, 0.17, 0.92, None),
+    "occupation (KDD), l=4": Theirs(0.74, 0.71, 0.39, 0.92, 0.58),
+    "occupation (ACS), l=5": Theirs(0.74, 0.71, 0.39, 0.92, 0.60),
+    "salary (EPH), l=10": Theirs(0.49, 0.44, 0.17, 0.92, None),
 }
 
 
 def run(folder: Path | None) -> Iterator[Line]:
     """Every attack on every table; a generated one has nobody else's figures."""
     for setting in settings(folder):
-        asked = OTHERS.get(setting.name, Asked(0.0, 0.0, 0.0, 0.0, None))
+        theirs = OTHERS.get(setting.name, Theirs(0.0, 0.0, 0.0, 0.0, None))
         people = numbered(setting.people.take(np.arange(min(PEOPLE, setting.people.n_rows))))
-        yield from _composed(setting, people, asked)
-        yield from _returning(setting, people, asked)
-        yield from _corrupted(setting, people, asked)
+        yield from _composed(setting, people, theirs)
+        yield from _returning(setting, people, theirs)
+        yield from _corrupted(setting, people, theirs)
         yield _worlds(setting, people)
 
 
-def _composed(setting: Setting, people: sf.Microdata, asked: Asked) -> Iterator[Line]:
+def _composed(setting: Setting, people: sf.Microdata, theirs: Theirs) -> Iterator[Line]:
     for name, database, other in (
-        ("Anatomy twice", False, asked.twice),
-        ("a database with cohorts of 8, and Anatomy", True, asked.beside),
+        ("Anatomy twice", False, theirs.twice),
+        ("a database with cohorts of 8, and Anatomy", True, theirs.beside),
     ):
         mixed = shuffled(people, 1)
         found = _laid(setting, people, people, database)
@@ -97,7 +97,7 @@ def _responder(setting: Setting, people: sf.Microdata, cohort: int | None) -> Re
     return Responder.create(people, m=setting.l, first="signatures", cohort=cohort, seed=0)
 
 
-def _returning(setting: Setting, people: sf.Microdata, asked: Asked) -> Iterator[Line]:
+def _returning(setting: Setting, people: sf.Microdata, theirs: Theirs) -> Iterator[Line]:
     """Some people leave, and return with a later change; both lists are laid on each other."""
     kinds: dict[str, dict[str, Any]] = {
         "cohorts of 8": {"first": "signatures", "cohort": 8},
@@ -120,26 +120,26 @@ def _returning(setting: Setting, people: sf.Microdata, asked: Asked) -> Iterator
         judged = np.isin(np.arange(table.n_rows), gone)
         found = before.attacked(both, judged=judged)
         once = before.attacked(Outside(), judged=judged)
-        other = asked.returned if options else 0.0
+        other = theirs.returned if options else 0.0
         yield _line(f"{setting.name}, leave and return, {name}", found, other, once, 1 / setting.l)
 
 
-def _corrupted(setting: Setting, people: sf.Microdata, asked: Asked) -> Iterator[Line]:
+def _corrupted(setting: Setting, people: sf.Microdata, theirs: Theirs) -> Iterator[Line]:
     """Who shares a value with whom is known, and the values of one person in fifty."""
-    for cohort, other in ((8, 0.13), (None, asked.certain)):
+    for cohort, other in ((8, 0.13), (None, theirs.certain)):
         scene = _stored(setting, people, cohort)
         known = np.arange(len(scene.truth)) % KNOWN == 0
         guesses = Outside().guess(scene.candidates, np.where(known, scene.truth, -1))
         sure = (guesses.confidence > CERTAIN) & ~known
         share, right = sure.sum() / (~known).sum(), (guesses.values == scene.truth)[sure].mean()
-        detail = f"{share:.3f} of the others are certain, {other:.3f} asked; {right:.3f} rightly"
+        detail = f"{share:.3f} of the others are certain, {other:.3f} theirs; {right:.3f} rightly"
         name = f"{setting.name}, 1 in {KNOWN} known, cohort {cohort}"
         yield Line(name, max(0.0, other - share), NOISE, "", detail)
-        if cohort is not None and asked.closed is not None:
+        if cohort is not None and theirs.closed is not None:
             attack: Attack = DeFinetti()
             found, once = scene.attacked(attack), scene.attacked(Outside())
             name = f"{setting.name}, equality closure alone, cohort {cohort}"
-            yield _line(name, found, asked.closed, once, 1 / setting.l)
+            yield _line(name, found, theirs.closed, once, 1 / setting.l)
 
 
 def _worlds(setting: Setting, people: sf.Microdata) -> Line:
@@ -154,7 +154,7 @@ def _worlds(setting: Setting, people: sf.Microdata) -> Line:
 
 def _line(name: str, found: Accuracy, other: float, control: Accuracy, bound: float) -> Line:
     detail = (
-        f"{found.right:.3f} right, {other:.2f} asked; bound {bound:.2f}, control or one alone "
+        f"{found.right:.3f} right, {other:.2f} theirs; bound {bound:.2f}, control or one alone "
         f"{control.right:.3f}; surest 5% {found.surest:.3f}; {found.n:,} people"
     )
     return Line(name, max(0.0, other - found.right), NOISE, "", detail)
