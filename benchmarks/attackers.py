@@ -246,7 +246,7 @@ def _asked(setting: Setting, cohort: int) -> Iterator[Line]:
 
 def _closed(people: sf.Microdata, m: int, cohort: int) -> Candidates:
     """What a database tells that is asked about everybody."""
-    sensitive, table = people.sensitive[0], _numbered(people)
+    sensitive, table = people.sensitive[0], numbered(people)
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "statdb"
         db = sf.StatDB.create(
@@ -258,7 +258,7 @@ def _closed(people: sf.Microdata, m: int, cohort: int) -> Candidates:
     return candidates_of_cohorts(cohorts, people, sensitive)
 
 
-def _numbered(people: sf.Microdata) -> sf.Microdata:
+def numbered(people: sf.Microdata) -> sf.Microdata:
     """A number for everybody stands for all that singles a person out."""
     numbers = sf.read(pa.table({PERSON: np.arange(people.n_rows)}), sf.Schema(quasi=[PERSON]))
     return replace(

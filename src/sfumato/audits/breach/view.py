@@ -96,12 +96,17 @@ class View:
         values = python_values(self.attribute.decode(codes))
         return ranked(dict(zip(values, (sums[codes] / rows.sum()).tolist(), strict=True)))
 
-    def bound(self) -> float | None:
-        """1/l of the strongest l-diversity that is promised for the attribute."""
+    def bound(self, within: Sequence[str] | None = None) -> float | None:
+        """1/l of the strongest l-diversity that is promised for the attribute.
+
+        It is promised to somebody who knows all quasi-identifiers, or to who knows those of a QID.
+        """
         ls = [
             float(stated["l"])
             for stated in self.release.manifest.promise
-            if stated.get("model") == LDiversity.name and stated.get("on") == self.name
+            if stated.get("model") == LDiversity.name
+            and stated.get("on") == self.name
+            and is_promised_to(self.release.manifest, stated, within)
         ]
         return 1 / max(ls) if ls else None
 
@@ -110,6 +115,15 @@ def _attacked(manifest: Manifest, form: Form, sensitive: str | None) -> str:
     if form.unguessable is not None:
         raise ParameterError(form.unguessable, parameter="release")
     return chosen_column([one.name for one in manifest.of_role(Role.SENSITIVE)], sensitive)
+
+
+def is_promised_to(
+    manifest: Manifest, stated: Mapping[str, Any], within: Sequence[str] | None
+) -> bool:
+    """Whether a promise is made to who knows these columns, or, without any, all of them."""
+    names = stated.get("within")
+    every = {column.name for column in manifest.of_role(Role.QUASI)}
+    return names is None or names == within or set(names) == every
 
 
 def chosen_column(known: Sequence[str], sensitive: str | None) -> str:
