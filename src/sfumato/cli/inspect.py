@@ -15,13 +15,14 @@ from sfumato.audits.inspection import ColumnProfile, Repeats, repeated_identifie
 from sfumato.audits.risk import Risk
 from sfumato.audits.risk.wording import FORMULAS
 from sfumato.cli import show
-from sfumato.cli.reading import memory_option, stated_names, table_options
+from sfumato.cli.reading import memory_option, table_options
 from sfumato.cli.sources import source_argument
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
 from sfumato.io.sources import label_of
+from sfumato.io.spelled import as_options
 
 _K, _L, _CLOSE = 10, 5, ("--t", "0.3")  # promises to start with
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
@@ -99,7 +100,7 @@ def inspect(
         if formulas:
             page.print(show.table("Formulas", ("figure", "is"), list(FORMULAS.items())))
     if output is not None:
-        command = _publishing(source, output, _stated(**reading), risk)
+        command = _publishing(source, output, as_options(**reading), risk)
         _tell_next(output, schema, command, quiet=as_json)
 
 
@@ -178,27 +179,6 @@ def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None
             for found in risk.sensitive
         ],
     ))  # fmt: skip
-
-
-def _stated(
-    query: str | None,
-    missing: Sequence[str],
-    names: Sequence[str] | None,
-    header: bool | None,
-    encoding: str | None,
-    decimal: str,
-    day_first: bool,
-) -> list[str]:
-    """The options by which the table was read."""
-    reading = [] if query is None else ["--query", query]
-    reading += [] if encoding is None else ["--encoding", encoding]
-    reading += ["--decimal", decimal] if decimal != "." else []
-    reading += ["--day-first"] if day_first else []
-    for marker in missing:
-        reading += ["--missing", marker]
-    if names is not None:
-        reading += ["--names", stated_names(names)]
-    return [*reading, "--header"] if header else reading
 
 
 def _publishing(
