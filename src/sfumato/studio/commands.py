@@ -104,11 +104,14 @@ class Commands:
         shell += [] if wish.format == "parquet" else ["--format", wish.format]
         shell += [] if wish.seed_file is None else ["--seed-file", wish.seed_file]
         written = [repr(output), *([] if wish.format == "parquet" else [f"format={wish.format!r}"])]
-        seed = "" if wish.seed_file is None else f"seed = open({wish.seed_file!r}).read().strip()\n"
+        seed, load = "", _IMPORT
+        if wish.seed_file is not None:
+            load = f"from pathlib import Path\n\n{_IMPORT}"
+            seed = f"seed = Path({wish.seed_file!r}).read_text().strip()\n"
         return {
             "shell": f"{shlex.join([*shell, '-o', output])}\n"
             f"{shlex.join(['sfumato', 'verify', output])}",
-            "python": f"{_IMPORT}{self._read}{seed}release = {_made(wish)}\n"
+            "python": f"{load}{self._read}{seed}release = {_made(wish)}\n"
             f"release.write({', '.join(written)})\nsf.verify({output!r}).require()\n",
         }
 

@@ -2,9 +2,9 @@
 
 import { ask } from "./desk.js";
 import { byId, fill, make } from "./dom.js";
-import { number, sentence } from "./format.js";
+import { number } from "./format.js";
 import { showCombinations, showRisk } from "./exposure.js";
-import { bars, calm, complain, logged, say, showCommand } from "./parts.js";
+import { bars, calm, complain, ended, logged, say, showCommand } from "./parts.js";
 
 const ROLES = [
   ["identifier", "identifier: left out"],
@@ -49,10 +49,10 @@ async function change(column, kind, what, told) {
     });
   } catch (trouble) {
     complain(trouble);
-    replace(column);
+    if (kind === "role") replace(column); // what was typed into a form stays
     return;
   }
-  const alone = effect.risk ? `${number(effect.risk.unique_rows)} of ${number(effect.risk.people)} people stand alone.` : sentence(effect.why);
+  const alone = effect.risk ? `${number(effect.risk.unique_rows)} of ${number(effect.risk.people)} people stand alone.` : ended(effect.why);
   say(`${column.name}: ${words[effect.column.role ?? ""]}. ${alone}`);
   await showEffect(effect).catch(complain);
 }
@@ -78,7 +78,7 @@ function card(column) {
       make("span", { class: "soft small", text: counted })),
     make("div", { class: "card-picture" }, column.bars?.length ? [bars(column.bars, column.name), ends(column)] : null),
     make("div", { class: "card-role" }, column.usable ? role(column, id) : make("p", { class: "soft", text: "Lists and bytes play no role." })),
-    column.hint || column.trouble ? make("p", { class: "note small", text: sentence(column.trouble ?? `It holds ${column.hint}`) }) : null,
+    column.hint || column.trouble ? make("p", { class: "note small", text: ended(column.trouble ?? `It holds ${column.hint}`) }) : null,
     column.usable && ["quasi", "sensitive"].includes(column.role) ? reading(column, id) : null);
 }
 

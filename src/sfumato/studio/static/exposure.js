@@ -1,8 +1,8 @@
 // Who is exposed: the figures at once, the combinations when they are found.
 
 import { byId, fill, make } from "./dom.js";
-import { listed, number, sentence } from "./format.js";
-import { list, share, shareBars, tiles } from "./parts.js";
+import { listed, number } from "./format.js";
+import { ended, list, share, shareBars, tiles } from "./parts.js";
 
 let shown = null;
 
@@ -10,7 +10,7 @@ let shown = null;
 export function showRisk(effect) {
   shown = effect.risk;
   if (!effect.risk) {
-    fill(byId("risk"), make("p", { class: "note", text: sentence(effect.why) }));
+    fill(byId("risk"), make("p", { class: "note", text: ended(effect.why) }));
     byId("alone").textContent = "";
     return;
   }

@@ -1,7 +1,7 @@
 // Parts that several steps use: commands to copy, small charts, progress, troubles, the log.
 
 import { byId, copyText, fill, make, makeSvg } from "./dom.js";
-import { number, percent, sentence } from "./format.js";
+import { number, percent } from "./format.js";
 
 // ----- the log: what was done, and how long it took until it could be seen
 
@@ -31,11 +31,14 @@ const painted = () => new Promise((resolve) => {
 // ----- troubles
 
 export function complain(trouble) {
-  const told = trouble.message ? `${sentence(trouble.message)} ${sentence(trouble.hint ?? "")}`.trim() : String(trouble);
+  const told = [trouble.message ?? String(trouble), trouble.hint].filter(Boolean).map(ended).join(" ");
   fill(byId("trouble"), make("div", { class: "trouble" },
     make("p", { class: "trouble-title", text: "That did not work" }), make("p", { text: told })));
   byId("trouble").scrollIntoView({ block: "nearest" });
 }
+
+/** A text with a full stop; it may begin with a name, which stays as it is. */
+export const ended = (text) => (text && !/[.!?:;]$/.test(text) ? `${text}.` : text ?? "");
 
 export const calm = () => fill(byId("trouble"));
 

@@ -2,9 +2,9 @@
 
 import { ask } from "./desk.js";
 import { byId, fill, make } from "./dom.js";
-import { number, sentence } from "./format.js";
+import { number } from "./format.js";
 import { figures } from "./exposure.js";
-import { calm, commandBox, complain, list, logged, share, tiles, tried } from "./parts.js";
+import { calm, commandBox, complain, ended, list, logged, share, tiles, tried } from "./parts.js";
 import { numbersOf, watch } from "./work.js";
 
 const PROMISES = { k: "k: at least so many alike", l: "l: no value above 1/l of a group", t: "t: distance from the whole table", m: "m: a guess is right at 1/m" };
@@ -60,13 +60,13 @@ function releaseCard(one) {
   return make("section", { class: "panel release", "aria-labelledby": id },
     make("div", { class: "heading-row" }, make("h2", { id, text: `Release ${one.number}: ${one.name}` }),
       make("span", { class: `verdict ${one.kept ? "kept" : "broken"}`, text: one.kept ? "promise verified" : "PROMISE BROKEN" })),
-    make("p", { class: "soft", text: `${sentence(cost)} ${one.format === "csv" ? "CSV" : "Parquet"}.` }),
+    make("p", { class: "soft", text: `${ended(cost)} ${one.format === "csv" ? "CSV" : "Parquet"}.` }),
     tiles(figures(one.risk)),
     make("div", { class: "halves" },
       make("div", {}, make("h3", { text: "Who is still exposed" }), list(one.risk.sentences.slice(0, 4)),
-        one.attacked ? make("p", {}, make("b", { text: "Attacked: " }), sentence(one.attacked)) : null),
+        one.attacked ? make("p", {}, make("b", { text: "Attacked: " }), ended(one.attacked)) : null),
       one.usefulness ? make("div", {}, make("h3", { text: "What it is good for" }), list(one.usefulness.sentences.slice(0, 4))) : null),
-    one.warnings.map((text) => make("p", { class: "note", text: sentence(text) })),
+    one.warnings.map((text) => make("p", { class: "note", text: ended(text) })),
     make("details", { class: "small" }, make("summary", { text: `What was verified (${one.checks.length})` }),
       list(one.checks.map((check) => `${check.kept ? "Kept" : "BROKEN"}: ${check.statement}${check.detail ? ` – ${check.detail}` : ""}`))),
     save(one, id),
@@ -92,11 +92,11 @@ async function saved(one, path, force, said, replace) {
   if (!path) return complain({ message: "Say where", hint: "A folder that is not there yet, such as out/" });
   try {
     const found = await logged(`save release ${one.number}`, "save", () => ask("save", { release: one.number, path, force }));
-    fill(said, make("p", { text: `Saved in ${found.path}.` }), found.warnings.map((text) => make("p", { class: "note", text: sentence(text) })),
+    fill(said, make("p", { text: `Saved in ${found.path}.` }), found.warnings.map((text) => make("p", { class: "note", text: ended(text) })),
       commandBox(found.commands));
   } catch (trouble) {
     if (trouble.code !== "exists" || force) return complain(trouble);
-    fill(said, make("div", { class: "note" }, make("p", { text: sentence(trouble.message) }),
+    fill(said, make("div", { class: "note" }, make("p", { text: ended(trouble.message) }),
       make("button", { type: "button", class: "plain", text: `Replace ${path}`, onclick: replace })));
     said.querySelector("button").focus();
   }
