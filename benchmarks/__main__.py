@@ -42,6 +42,7 @@ from benchmarks import (
     startup,
     statdb,
     streaming,
+    studio,
     topdown,
     verifying,
     wide,
@@ -82,6 +83,7 @@ _SUITES = {
     "replay": replay.run,
     "risk": risk.run,
     "exploring": exploring.run,
+    "studio": studio.run,
     "server": server.run,
     "growth": growth.run,
 }

@@ -69,7 +69,7 @@ def full(desk: Running) -> Running:
 
 def settled(page: Page) -> None:
     """Wait for the combinations, which come last."""
-    expect(page.locator(".combinations:not([aria-busy]) li").first).to_be_visible()
+    expect(page.locator("#risk:not([aria-busy]) .combinations li").first).to_be_visible()
 
 
 def command(page: Page, inside: str, language: str) -> str:

@@ -58,7 +58,7 @@ class Desk:
     ) -> dict[str, Any]:
         """Put a table on the desk, in place of another; ``name`` is that of an uploaded file."""
         self._require_idle()
-        found = str(Path(path).expanduser()) if name is None else path
+        found = str(Path(path).expanduser()) if path.startswith("~") else path
         try:
             table = Opened.of(
                 found, name or found, uploaded=name is not None, reading=dict(reading or {})
@@ -123,7 +123,8 @@ class Desk:
             wanted = None if role is None else Role(role)
         except ValueError:
             raise SchemaError(f"{role!r} is no role", column=column) from None
-        if wanted is not None and not self._open().can_play(column):
+        table = self._open()
+        if wanted is not None and column in self._draft.roles and not table.can_play(column):
             raise SchemaError(f"column {column!r} holds values that can play no role")
         return self._changed(column, lambda draft: draft.with_role(column, wanted))
 

@@ -3,7 +3,7 @@
 import { ask } from "./desk.js";
 import { byId, fill, make } from "./dom.js";
 import { number } from "./format.js";
-import { showCombinations, showRisk } from "./exposure.js";
+import { busy, showCombinations, showRisk } from "./exposure.js";
 import { bars, calm, complain, ended, logged, say, showCommand } from "./parts.js";
 
 const ROLES = [
@@ -29,16 +29,18 @@ export async function showEffect(effect) {
   byId("save-schema").hidden = !effect.toml;
   if (byId("stale")) byId("stale").hidden = !effect.stale;
   const mine = ++turn;
+  busy(Boolean(effect.risk));
   if (!effect.risk) return;
   await logged("combinations", "combinations", async () => {
     const found = await ask("combinations");
     if (mine === turn) showCombinations(found);
-  });
+  }).finally(() => { if (mine === turn) busy(false); });
 }
 
 /** Changes something about a column; what cannot be is told, and nothing changes. */
 async function change(column, kind, what, told) {
   calm();
+  busy(true);
   let effect;
   try {
     effect = await logged(`${kind} of ${column.name}`, kind, async () => {
@@ -48,6 +50,7 @@ async function change(column, kind, what, told) {
       return found;
     });
   } catch (trouble) {
+    busy(false);
     complain(trouble);
     if (kind === "role") replace(column); // what was typed into a form stays
     return;

@@ -19,7 +19,12 @@ export function showRisk(effect) {
   fill(byId("risk"), make("div", { class: "figures-of-risk" }, tiles(figures(effect.risk))),
     effect.repeats.map((text) => make("p", { class: "note", text })),
     before ?? make("div", { class: "combinations" }));
-  byId("risk").querySelector(".combinations").setAttribute("aria-busy", "true");
+}
+
+/** Whether what is shown is about to be followed by something newer. */
+export function busy(on) {
+  if (on) byId("risk").setAttribute("aria-busy", "true");
+  else byId("risk").removeAttribute("aria-busy");
 }
 
 /** The figures of a table or of a release. */
@@ -41,7 +46,6 @@ export function figures(risk) {
 export function showCombinations({ sets, sentences }) {
   const place = byId("risk").querySelector(".combinations");
   if (!place || !shown) return;
-  place.removeAttribute("aria-busy");
   fill(place, list(sentences),
     sets?.sets.length ? [make("h3", { text: "What singles people out" }), shareBars(sets.sets.map((one) => ({
       label: listed(one.columns, "and"), share: one.people / shown.people, words: number(one.people),
