@@ -431,8 +431,7 @@ def test_the_keyboard_is_enough(visit: Open, desk: Running) -> None:
     assert sf.verify("kept").ok
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_no_step_breaks_a_rule_of_accessibility(
     visit: Open, full: Running, scheme: str, width: int
 ) -> None:

@@ -32,7 +32,7 @@ export function figures(risk) {
   const worst = risk.attributes.reduce((most, one) => (one.likely > (most?.likely ?? -1) ? one : most), null);
   return [
     [number(risk.unique_rows), `of ${number(risk.people)} stand alone (${share(risk.unique_rows / risk.people)})`, risk.unique_rows > 0],
-    [number(risk.smallest_class), "people alike, at least", risk.smallest_class < 2],
+    [number(risk.smallest_class), "look alike, at least", risk.smallest_class < 2],
     ...(worst ? [
       [number(worst.certain), `people’s ${worst.name} is certain`, worst.certain > 0],
       [number(worst.likely), `can be guessed at 50% or more`, worst.likely > 0],
