@@ -315,6 +315,8 @@ def test_an_exploration_can_be_watched_and_its_points_taken(visit: Open, desk: R
         page.get_by_role("checkbox", name=name, exact=True).uncheck()
     page.get_by_label("k: at least so many alike").first.fill("3, 5, 10")
     page.get_by_label("l: no value above 1/l of a group").first.fill("2")
+    page.get_by_text("Time and chance").click()
+    page.get_by_label("Seed, to repeat the points").fill("1")
     page.get_by_role("button", name="Explore", exact=True).click()
     expect(page.locator("#plot .dot")).to_have_count(4)
     dot = page.locator("#plot .dot[aria-label^='mondrian, k = 10']")

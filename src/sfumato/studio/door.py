@@ -22,7 +22,7 @@ _BYTES = 32
 _HOSTS = ("127.0.0.1", "localhost")
 # a redirect would still count as coming from elsewhere, and carry no cookie
 _WELCOME = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>sfumato</title>
+<html lang="en"><head><meta charset="utf-8"><title>sfumato</title><link rel="icon" href="data:,">
 <meta http-equiv="refresh" content="0;url={room}"></head>
 <body><p><a href="{room}">To the desk</a></p></body></html>
 """

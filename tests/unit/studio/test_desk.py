@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def test_the_table_is_the_one_that_read_has(tmp_path: Path) -> None:
     rows = pa.table(
         {
             "age": pa.array(random.integers(10, 90, n), mask=random.random(n) < 0.1),
-            "town": random.choice(["a", "b ", " c", None], n),
+            "town": pa.array(random.choice(["a", "b ", " c"], n), mask=random.random(n) < 0.1),
             "level": random.choice(["low", "middle", "high"], n),
             "income": random.random(n) * 1000,
             "note": random.choice(["x", "y"], n),
@@ -126,7 +126,7 @@ def test_what_was_said_about_a_column_outlives_its_role(desk: Desk) -> None:
 
 def test_a_change_that_cannot_be_changes_nothing(desk: Desk) -> None:
     before = desk._draft
-    for change in (
+    changes: tuple[Callable[[], object], ...] = (
         lambda: desk.how("job", "numerical"),
         lambda: desk.how("age", "bins", [3, 1]),
         lambda: desk.how("age", "intervals", {"low": 0, "high": 9, "widths": [3, 4]}),
@@ -137,7 +137,8 @@ def test_a_change_that_cannot_be_changes_nothing(desk: Desk) -> None:
         lambda: desk.how("nobody", "found"),
         lambda: desk.role("age", "king"),
         lambda: desk.role("nobody", "quasi"),
-    ):
+    )
+    for change in changes:
         with pytest.raises((SchemaError, DataError, ParameterError)):
             change()
     assert desk._draft is before
@@ -253,11 +254,12 @@ def test_what_cannot_be_made_is_told_and_leaves_nothing(desk: Desk) -> None:
 def test_one_long_work_at_a_time(desk: Desk) -> None:
     leave = threading.Event()
     desk._job = Job("other", lambda _: leave.wait(PATIENCE), lambda _: None)
-    for begin in (
+    beginnings: tuple[Callable[[], object], ...] = (
         lambda: desk.publish(Wish(Setting("mondrian", k=5))),
         lambda: desk.explore(["mondrian"]),
         lambda: desk.open(str(PATIENTS)),
-    ):
+    )
+    for begin in beginnings:
         with pytest.raises(ParameterError, match="under way"):
             begin()
     leave.set()

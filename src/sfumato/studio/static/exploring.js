@@ -49,6 +49,8 @@ export function showExploration(found) {
   const select = frontier({ root: byId("frontier"), tip: byId("tip"), points: found.points, chosen: (place) => detail(found, place) });
   sortable(byId("all").querySelector("table"));
   select(found.recommended);
+  const place = byId("plot").querySelector("[aria-pressed=true]").getBoundingClientRect();
+  byId("plot").scrollLeft += place.left - byId("plot").getBoundingClientRect().right + byId("plot").clientWidth / 2;
 }
 
 function detail(found, place) {
