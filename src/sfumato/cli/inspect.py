@@ -16,10 +16,9 @@ from sfumato.audits.risk import Risk
 from sfumato.audits.risk.wording import FORMULAS
 from sfumato.cli import show
 from sfumato.cli.reading import memory_option, table_options
-from sfumato.cli.sources import source_argument
+from sfumato.cli.sources import source_argument, typed
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
-from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
 from sfumato.io.sources import label_of
 from sfumato.io.spelled import as_options
@@ -92,7 +91,7 @@ def inspect(
         })  # fmt: skip
     else:
         page = show.console()
-        title = f"{shown_source(label_of(source))}: {seen.rows:,} rows"
+        title = f"{label_of(typed(source))}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
         _print_hints(page, profiles)
         _print_repeats(page, () if person else repeats)
@@ -185,8 +184,7 @@ def _publishing(
     source: str | list[str], schema: str, reading: Sequence[str], risk: Risk | None
 ) -> str:
     """The command that comes next, ready for a shell, without the password of a database."""
-    named = [source] if isinstance(source, str) else source
-    start = ("sfumato", "publish", *map(shown_source, named), "-s", schema)
+    start = ("sfumato", "publish", *typed(source), "-s", schema)
     return shlex.join([*start, *reading, *_promises(risk), "-o", "out/"])
 
 

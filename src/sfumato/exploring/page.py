@@ -17,8 +17,8 @@ from sfumato.exploring.results import Exploration, Point
 _LONGEST = 60  # letters of a category
 _MULTIPLES = 9
 _HEAD = (
-    "Method", "Promise", "Best guess, mean", "Surest", "Guessed at 50%", "Found at worst", "Kept",
-    "NCP", "Groups", "Left out", "Seconds",
+    "Method", "Promise", "Best guess, mean", "Attacked", "Surest", "Guessed at 50%",
+    "Found at worst", "Kept", "NCP", "Groups", "Left out", "Seconds",
 )  # fmt: skip
 
 
@@ -95,7 +95,13 @@ def _chosen() -> str:
 
 
 def _all(found: Exploration) -> str:
-    return part("All releases", "Click a heading to sort, a method to select.", table_of(found))
+    return part(
+        "All releases",
+        "Click a heading to sort, a method to select. <b>Attacked</b>: the share of people whose "
+        "value somebody guesses who has studied half of the table; <code>sfumato audit</code> "
+        "makes all attacks.",
+        table_of(found),
+    )
 
 
 def table_of(found: Exploration) -> str:
@@ -117,6 +123,7 @@ def _cells(one: Point) -> Iterator[str]:
     yield f'<td class="whole">{safe(one.setting.words)}</td>'
     for value, words in (
         (one.guess, percent(one.guess)),
+        ("" if one.learned is None else one.learned, _share(one.learned)),
         (one.surest, percent(one.surest)),
         (one.likely, f"{one.likely:,}"),
         (one.risk.prosecutor.highest, percent(one.risk.prosecutor.highest)),
@@ -127,6 +134,10 @@ def _cells(one: Point) -> Iterator[str]:
         (one.seconds, number(one.seconds)),
     ):
         yield f'<td class="n" data-value="{value}">{words}</td>'
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else percent(value)
 
 
 def _refused(found: Exploration) -> str:
@@ -189,9 +200,9 @@ def _point(found: Exploration, one: Point) -> dict[str, Any]:
     return {
         "name": _name(one),
         "words": f"best guess right with {percent(one.guess)} on average, {percent(one.surest)} at "
-        f"most; {percent(one.usefulness)} kept; "
+        f"most{_told(one)}; {percent(one.usefulness)} kept; "
         + ("quasi-identifiers exact" if one.loss is None else f"NCP {percent(one.loss)}"),
-        "command": one.setting.command(found.source, found.schema),
+        "command": found.typed(one.setting),
         "python": one.setting.python,
         "released": [released(asked) for asked in asked_of(one.useful)],
     }
@@ -200,6 +211,10 @@ def _point(found: Exploration, one: Point) -> dict[str, Any]:
 def released(asked: Conditional) -> list[float]:
     """The answers of a release to such a question."""
     return _rounded(shares(asked.estimate, asked.truth)[:, _telling(asked)])
+
+
+def _told(one: Point) -> str:
+    return "" if one.learned is None else f", that of an attacker with {percent(one.learned)}"
 
 
 def _rounded(values: Any) -> list[float]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.algorithms.base import Stages
-from sfumato.audits.audit import audit
-from sfumato.audits.defaults import QUICK, QUICK_ROWS
+from sfumato.audits.audit.quick import quick
+from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.audits.risk import assess
 from sfumato.audits.usefulness import Asked, Usefulness
 from sfumato.audits.verify import Verification, verify
@@ -95,7 +95,7 @@ def make(
     checked = verify(folder)
     tell("measuring", 0.0)
     useful = _useful(table, release)
-    found = _attacked(folder, table, tell)
+    found = _attacked(release, table, tell)
     told = _told(release, folder, checked, useful, found)
     return Made(number, wish, table, release, folder, commands, tuple(said), useful, told)
 
@@ -144,16 +144,17 @@ def _useful(table: Microdata, release: Release) -> Usefulness | None:
         return None
 
 
-def _attacked(folder: Path, table: Microdata, tell: Stages) -> str | None:
+def _attacked(release: Release, table: Microdata, tell: Stages) -> str | None:
     """What a learner makes of it, in a line; none for large tables."""
     if table.n_rows > QUICK_ROWS:
         return None
     tell("attacking", 0.0)
     with _heard():
         try:
-            return audit(folder, table, **QUICK).summary
+            found = quick(release, table)
         except SfumatoError:
             return None
+    return None if found is None else found.summary
 
 
 def _told(
