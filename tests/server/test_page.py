@@ -20,7 +20,7 @@ from playwright.sync_api import Page, expect
 import sfumato as sf
 from sfumato.client import connect
 from sfumato.queries.json import from_line
-from tests.support.browsing import Open, browser, contexts, needs_chromium, visit
+from tests.support.browsing import Open, browser, contexts, needs_chromium, tab_to, visit
 from tests.support.waiting import PATIENCE
 
 __all__ = ["browser", "contexts", "visit"]  # fixtures
@@ -325,28 +325,17 @@ def test_the_keyboard_is_enough(visit: Open, address: str, local: sf.StatDB) -> 
     page = visit(address)
     page.wait_for_selector(".attribute")
 
-    def tab_to(selector: str) -> None:
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            if page.evaluate("s => document.activeElement.matches(s)", selector):
-                assert (
-                    page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-                    or page.evaluate("document.activeElement.type") == "range"
-                )
-                return
-        raise AssertionError(f"{selector} is out of reach")
-
-    tab_to(".skip")
+    tab_to(page, ".skip")
     page.keyboard.press("Enter")
-    tab_to("[data-name=job] summary")
+    tab_to(page, "[data-name=job] summary")
     page.keyboard.press("Enter")
-    tab_to("input[type=checkbox]")
+    tab_to(page, "input[type=checkbox]")
     page.keyboard.press("Space")
-    tab_to("[data-name=disease] summary")
+    tab_to(page, "[data-name=disease] summary")
     page.keyboard.press("Enter")
-    tab_to("input[type=checkbox]")
+    tab_to(page, "input[type=checkbox]")
     page.keyboard.press("Space")
-    tab_to("#ask-button")
+    tab_to(page, "#ask-button")
     page.keyboard.press("Enter")
     assert sentence(page).startswith(bounds(local.count("job = 'baker' AND disease = 'asthma'")))
     page.locator("#tab-pick").focus()

@@ -10,6 +10,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+import sfumato as sf
+from sfumato.io.schema_writing import schema_text
 from sfumato.studio.serving import listen_near, new_desk
 from tests.server.studio_kit import PATIENTS, Running, enter, post, request, served
 
@@ -152,11 +154,11 @@ def test_bodies_that_are_no_objects(desk: tuple[Running, str], body: bytes) -> N
 
 
 def sent(
-    running: Running, cookie: str, name: str, content: bytes, reading: str = "{}"
+    running: Running, cookie: str, name: str, content: bytes, words: str = "{}"
 ) -> tuple[int, dict[str, object]]:
     told = request(
         running, "POST", f"{running.room}upload", content, Cookie=cookie, Origin=running.origin,
-        Content_Type="application/octet-stream", X_File_Name=quote(name), X_Reading=quote(reading),
+        Content_Type="application/octet-stream", X_File_Name=quote(name), X_Words=quote(words),
     )  # fmt: skip
     return told.status, json.loads(told.body)
 
@@ -192,6 +194,22 @@ def test_the_name_of_an_upload_leads_nowhere() -> None:
         assert told["table"]["name"] == "evil name.csv"  # type: ignore[index]
         files = [path for path in running.desk.home.rglob("*") if path.is_file()]
         assert [path.name for path in files] == ["evil name.csv"]
+
+
+def test_an_upload_comes_with_words_about_it() -> None:
+    with served() as running:
+        cookie = enter(running)
+        content = b"age;wage\n1,5;2\n2,5;3\n" * 20
+        words = {"reading": {"decimal": ","}, "schema": str(PATIENTS / "patients.toml")}
+        status, told = sent(running, cookie, "t.csv", content, json.dumps({**words, "schema": ""}))
+        assert status == 200
+        columns = {one["name"]: one["type"] for one in told["table"]["columns"]}  # type: ignore[index]
+        assert columns == {"age": "double", "wage": "int64"}
+        content = (PATIENTS / "patients.csv").read_bytes()
+        del words["reading"]
+        status, told = sent(running, cookie, "patients.csv", content, json.dumps(words))
+        assert status == 200
+        assert running.desk.toml() == schema_text(sf.read_schema(words["schema"]), {})  # type: ignore[arg-type]
 
 
 def test_what_the_desk_keeps_is_its_owner_s_and_goes() -> None:

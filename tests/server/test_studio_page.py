@@ -19,7 +19,15 @@ from playwright.sync_api import Page, expect
 
 import sfumato as sf
 from tests.server.studio_kit import PATIENTS, Running, served
-from tests.support.browsing import Open, browser, contexts, needs_chromium, violations, visit
+from tests.support.browsing import (
+    Open,
+    browser,
+    contexts,
+    needs_chromium,
+    tab_to,
+    violations,
+    visit,
+)
 from tests.support.commands import sfumato
 from tests.support.waiting import PATIENCE
 
@@ -172,7 +180,11 @@ def test_the_commands_of_an_exploration_and_a_comparison(
     best = page.locator("#recommended").inner_text().removeprefix("Recommended: ")
     printed = ran(command(page, "#explore-command", "Shell"), place)
     assert f"Recommended: {best}" in printed
-    assert (place / "explore.html").is_file()
+    alone = visit((place / "explore.html").as_uri())  # which holds the same script
+    expect(alone.locator("#name")).to_have_text(best)
+    alone.locator("#points td button").first.click()
+    name = " ".join(alone.locator("#points tr.chosen td").all_inner_texts()[:2])
+    expect(alone.locator("#name")).to_have_text(name.replace(" ", ", ", 1))
     (place / "explore.html").unlink()
     reasons = page.locator("#reasons li").all_inner_texts()
     assert (
@@ -181,13 +193,16 @@ def test_the_commands_of_an_exploration_and_a_comparison(
     step(page, "Compare")
     page.get_by_role("button", name="Compare").click()
     expect(page.locator("#compared tbody tr").first).to_contain_text("yes")
-    for number in (1, 2):
-        full.desk.save_release(number, f"out-{number}")
+    full.desk.save_release(1, "mine")
+    full.desk.save_release(2, "out-2")  # as it is called until it is saved
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("#compared details.command")).to_have_count(1)
+    full.desk.compare(1, 2)
     kept = [one.useful.kept for one in full.desk._made if one.useful is not None]
     printed = ran_python(command(page, "#compared", "Python"), place)
     assert [f"{share:.0%} of the association kept" in printed for share in kept] == [True, True]
     ran(command(page, "#compared", "Shell"), place)
-    assert (place / "out-1.html").is_file()
+    assert (place / "mine.html").is_file()
 
 
 def ran(text: str, place: Path) -> str:
@@ -386,21 +401,9 @@ def test_the_keyboard_is_enough(visit: Open, desk: Running) -> None:
     page = visit(desk.address)
     settled(page)
 
-    def tab_to(selector: str) -> None:
-        for _ in range(80):
-            page.keyboard.press("Tab")
-            if page.evaluate("s => document.activeElement.matches(s)", selector):
-                seen = page.evaluate(
-                    "[getComputedStyle(document.activeElement).outlineStyle, "
-                    "getComputedStyle(document.activeElement).strokeWidth]"
-                )
-                assert seen[0] != "none" or seen[1] != "1.5px"
-                return
-        raise AssertionError(f"{selector} is out of reach")
-
-    tab_to(".skip")
+    tab_to(page, ".skip")
     page.keyboard.press("Enter")
-    tab_to("[data-name=zipcode] select")
+    tab_to(page, "[data-name=zipcode] select")
     page.keyboard.press("h")  # to harmless
     expect(page.locator("#log li[data-kind=role]")).to_have_count(1)
     settled(page)
@@ -408,25 +411,25 @@ def test_the_keyboard_is_enough(visit: Open, desk: Running) -> None:
     page.get_by_role("link", name="Explore").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#explore-heading")).to_be_focused()
-    tab_to("#grid-k")
+    tab_to(page, "#grid-k")
     page.keyboard.type("4,8")
-    tab_to("#grid-l")
+    tab_to(page, "#grid-l")
     page.keyboard.type("2")
-    tab_to("#explore-button")
+    tab_to(page, "#explore-button")
     page.keyboard.press("Enter")
     expect(page.locator("#plot .dot").first).to_be_visible()
-    tab_to("#plot .dot")
+    tab_to(page, "#plot .dot")
     expect(page.locator("#tip")).to_be_visible()
     page.keyboard.press("Enter")
     name = page.evaluate("document.activeElement.getAttribute('aria-label')")
     expect(page.locator("#chosen-name")).to_have_text(name)
-    tab_to("#take")
+    tab_to(page, "#take")
     page.keyboard.press("Enter")
     expect(page.locator("#publish-heading")).to_be_focused()
-    tab_to("#publish-button")
+    tab_to(page, "#publish-button")
     page.keyboard.press("Enter")
     expect(page.locator(".release .verdict")).to_have_text("promise verified")
-    tab_to("[id$=-path]")
+    tab_to(page, "[id$=-path]")
     page.keyboard.type("kept")
     page.keyboard.press("Enter")
     expect(page.locator(".release .save")).to_contain_text("Saved in")

@@ -87,6 +87,22 @@ def _note(text: str, broken: list[str]) -> None:
         broken.append(text)
 
 
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until something has the focus, and see that it shows it."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("s => document.activeElement.matches(s)", selector):
+            assert page.evaluate(
+                """() => {
+                  const here = document.activeElement, look = getComputedStyle(here);
+                  const dot = here.matches(".dot") && look.strokeWidth === "4px";
+                  return look.outlineStyle !== "none" || here.type === "range" || dot;
+                }"""
+            ), f"{selector} does not show that it has the focus"
+            return
+    raise AssertionError(f"{selector} is out of reach")
+
+
 def violations(page: Page) -> list[str]:
     """What axe-core finds wrong with a page as it is now."""
     page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))

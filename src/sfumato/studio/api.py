@@ -33,9 +33,10 @@ def plain(value: Any) -> Any:
 
 def _open(desk: Desk, told: Told) -> Any:
     path, name = told.get("path"), told.get("name")
+    schema, reading = _some_text(told, "schema"), _reading(told)
     if isinstance(path, Path) and isinstance(name, str):  # an uploaded file, never said by a page
-        return desk.open(str(path), name=name, reading=_reading(told))
-    return desk.open(_text(told, "path"), schema=_some_text(told, "schema"), reading=_reading(told))
+        return desk.open(str(path), name=name, schema=schema, reading=reading)
+    return desk.open(_text(told, "path"), schema=schema, reading=reading)
 
 
 def _how(desk: Desk, told: Told) -> Any:

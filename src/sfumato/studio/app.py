@@ -112,14 +112,10 @@ class App:
         place = self.desk.upload_place(name)
         try:
             await _received(call, place)
-            told = call.headers.get(b"x-reading", b"{}").decode("latin-1")
-            reading = {
-                "path": place,
-                "name": place.name,
-                "reading": _object(unquote(told).encode()),
-            }
+            told = _object(unquote(call.headers.get(b"x-words", b"{}").decode("latin-1")).encode())
+            words = {**told, "path": place, "name": place.name}
             opened = ACTIONS["open"]
-            return Reply(to_json(plain(await self._in_thread(lambda: opened(self.desk, reading)))))
+            return Reply(to_json(plain(await self._in_thread(lambda: opened(self.desk, words)))))
         except BaseException:
             place.unlink(missing_ok=True)
             raise
@@ -129,19 +125,9 @@ class App:
 
 
 async def _received(call: Call, place: Path) -> None:
-    size = 0
     with place.open("xb") as file:
-        while True:
-            message = await call.receive()
-            if message["type"] == "http.disconnect":
-                raise Gone
-            part = message.get("body", b"")
-            size += len(part)
-            if size > _LARGEST:
-                raise ApiError("too_large", "the file is too large", "open it by its path")
+        async for part in call.parts(_LARGEST):
             file.write(part)
-            if not message.get("more_body", False):
-                return
 
 
 async def _live(receive: Receive, send: Send) -> None:

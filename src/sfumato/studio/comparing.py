@@ -21,12 +21,7 @@ def side_by_side(first: Made, second: Made) -> dict[str, Any]:
         "sides": [summary(first), summary(second)],
         "conditionals": list(_conditionals(first, second)),
         "distributions": list(_distributions(first, second)),
-        "commands": first.commands.compared(*_folders(first, second)),
     }
-
-
-def _folders(first: Made, second: Made) -> tuple[str, str]:
-    return f"out-{first.number}", f"out-{second.number}"
 
 
 def _conditionals(first: Made, second: Made) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from sfumato.exploring.plot import drawn, legend
 from sfumato.io.schema_files import read_schema
 from sfumato.io.schema_writing import schema_text, write_schema
 from sfumato.studio import described
-from sfumato.studio.commands import SCHEMA, Commands, Wish
+from sfumato.studio.commands import OUT, SCHEMA, Commands, Wish
 from sfumato.studio.comparing import side_by_side
 from sfumato.studio.draft import Draft
 from sfumato.studio.jobs import Job
@@ -43,6 +43,7 @@ class Desk:
         self._schema_name = SCHEMA
         self._found: tuple[Exploration, dict[str, str], Draft] | None = None
         self._made: list[Made] = []
+        self._saved: dict[int, str] = {}
         self._job: Job | None = None
         self._count = 0
 
@@ -72,7 +73,7 @@ class Desk:
         with self._turn:
             self._table, self._draft = table, draft
             self._schema_name = schema or SCHEMA
-            self._found, self._made = None, []
+            self._found, self._made, self._saved = None, [], {}
             return self.state()
 
     def upload_place(self, name: str) -> Path:
@@ -298,12 +299,15 @@ class Desk:
         """Write a release where its owner says."""
         made = self.release(release)
         target, said = made.save(path, force=force)
+        self._saved[release] = path
         commands = made.commands.published(made.wish, path)
         return {"path": str(target), "warnings": said, "commands": commands}
 
     def compare(self, first: int, second: int) -> dict[str, Any]:
         """Two releases side by side."""
-        return side_by_side(self.release(first), self.release(second))
+        pair = self.release(first), self.release(second)
+        folders = [self._saved.get(one.number, f"{OUT}-{one.number}") for one in pair]
+        return side_by_side(*pair) | {"commands": pair[0].commands.compared(*folders)}
 
     def clear(self) -> None:
         """Stop what is under way; the folder is its maker's to remove."""

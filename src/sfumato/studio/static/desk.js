@@ -8,12 +8,12 @@ export const ask = (what, words = {}) => send(what, {
   body: JSON.stringify(words),
 });
 
-/** Hands a file over as it is. */
-export const upload = (file, reading) => send("upload", {
+/** Hands a file over as it is, with what is said about it. */
+export const upload = (file, words) => send("upload", {
   headers: {
     "Content-Type": "application/octet-stream",
     "X-File-Name": encodeURIComponent(file.name),
-    "X-Reading": encodeURIComponent(JSON.stringify(reading)),
+    "X-Words": encodeURIComponent(JSON.stringify(words)),
   },
   body: file,
 });

@@ -90,8 +90,9 @@ function showJob(told) {
 async function openTable() {
   const file = byId("file").files[0];
   const path = byId("path").value.trim();
+  const told = { schema: byId("schema-file").value.trim(), reading: reading() };
   if (!file && !path) return complain({ message: "Nothing is chosen yet", hint: "Choose a file, or write its path" });
-  const state = await logged("open", "open", () => (file ? upload(file, reading()) : ask("open", { path, reading: reading() })));
+  const state = await logged("open", "open", () => (file ? upload(file, told) : ask("open", { path, ...told })));
   byId("file").value = "";
   await show(state);
   say(`${state.table.name} is open: ${state.table.columns.length} columns, ${number(state.table.rows)} rows.`);
