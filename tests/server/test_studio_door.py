@@ -199,7 +199,7 @@ def test_the_name_of_an_upload_leads_nowhere() -> None:
 def test_an_upload_comes_with_words_about_it() -> None:
     with served() as running:
         cookie = enter(running)
-        content = b"age;wage\n1,5;2\n2,5;3\n" * 20
+        content = b"age;wage\n" + b"1,5;2\n2,5;3\n" * 20
         words = {"reading": {"decimal": ","}, "schema": str(PATIENTS / "patients.toml")}
         status, told = sent(running, cookie, "t.csv", content, json.dumps({**words, "schema": ""}))
         assert status == 200
