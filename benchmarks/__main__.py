@@ -43,6 +43,7 @@ from benchmarks import (
     startup,
     statdb,
     streaming,
+    studio,
     topdown,
     tradeoff,
     verifying,
@@ -86,6 +87,7 @@ _SUITES = {
     "replay": replay.run,
     "risk": risk.run,
     "exploring": exploring.run,
+    "studio": studio.run,
     "server": server.run,
     "growth": growth.run,
 }

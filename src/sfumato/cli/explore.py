@@ -12,13 +12,14 @@ from rich.console import Console
 from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
-from sfumato.cli.reading import stated, table_options, taken
+from sfumato.cli.reading import table_options, taken
 from sfumato.cli.sources import source_argument, typed
 from sfumato.engines.reading import read
 from sfumato.exploring import Exploration, Point
 from sfumato.exploring import explore as explore_table
 from sfumato.exploring.grid import KNOWN, USUAL
 from sfumato.io.schema_files import read_schema
+from sfumato.io.spelled import as_options
 
 _PAGE = "explore.html"
 
@@ -102,7 +103,7 @@ def explore(
         found = explore_table(
             table, methods=methods, seed=seed, time_limit=time_limit, progress=tell, **given
         )
-    found = replace(found, source=typed(source), schema=schema_path, reading=stated(**reading))
+    found = replace(found, source=typed(source), schema=schema_path, reading=as_options(**reading))
     if page is not None:
         found.write_html(page, force=force)
     if as_json:

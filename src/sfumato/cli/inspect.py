@@ -15,12 +15,13 @@ from sfumato.audits.inspection import ColumnProfile, Repeats, repeated_identifie
 from sfumato.audits.risk import Risk
 from sfumato.audits.risk.wording import FORMULAS
 from sfumato.cli import show
-from sfumato.cli.reading import memory_option, stated, table_options
+from sfumato.cli.reading import memory_option, table_options
 from sfumato.cli.sources import source_argument, typed
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.io.schema_files import read_schema, write_schema
 from sfumato.io.sources import label_of
+from sfumato.io.spelled import as_options
 
 _K, _L, _CLOSE = 10, 5, ("--t", "0.3")  # promises to start with
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
@@ -98,7 +99,7 @@ def inspect(
         if formulas:
             page.print(show.table("Formulas", ("figure", "is"), list(FORMULAS.items())))
     if output is not None:
-        command = _publishing(source, output, stated(**reading), risk)
+        command = _publishing(source, output, as_options(**reading), risk)
         _tell_next(output, schema, command, quiet=as_json)
 
 

@@ -37,6 +37,7 @@ _COMMANDS = {
     "breach": "What an attacker may learn about a person.",
     "audit": "Attack a release; what attackers reach beside the promise.",
     "evaluate": "Measure what a release is still good for; write a report.",
+    "studio": "A desk in the browser: look at a table, decide, publish.",
     "statdb": "A database that answers any number of questions with intervals.",
     "demo": "Everything on a bundled table, in seconds.",
     "reproduce": "Run the experiments of a paper again.",

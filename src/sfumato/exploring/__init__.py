@@ -124,7 +124,7 @@ class _Run:
             ended, _ = wait(running, timeout=_A_MOMENT, return_when=FIRST_COMPLETED)
             for one in ended:
                 done[running.pop(one)] = one.result()
-                self.tell("exploring", len(done) / len(self.wanted))
+            self.tell("exploring", len(done) / len(self.wanted))
 
     def _over(self) -> bool:
         return self.limit is not None and time.monotonic() - self.begun > self.limit

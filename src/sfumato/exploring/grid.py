@@ -140,13 +140,16 @@ def _needs_values(method: str) -> bool:
     return method in METHODS and not FORMS[METHODS[method]().form].boxes
 
 
+def promised(method: str) -> tuple[str, ...]:
+    """The promises that a method can make, by their letters."""
+    if method == PERTURB:
+        return ("m",)
+    return ("l", "t") if _needs_values(method) else ("k", "l", "t")
+
+
 def _given(method: str, asked: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
     """Every combination of the promises that a method can make."""
-    if method == PERTURB:
-        names: tuple[str, ...] = ("m",)
-    else:
-        names = ("l", "t") if _needs_values(method) else ("k", "l", "t")
-    wanted = [(name, asked[name]) for name in names if name in asked]
+    wanted = [(name, asked[name]) for name in promised(method) if name in asked]
     for values in product(*(some for _, some in wanted)) if wanted else ():
         yield Setting(method, **dict(zip((name for name, _ in wanted), values, strict=True)))
 
