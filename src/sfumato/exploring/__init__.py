@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 from sfumato.algorithms.base import Stages, silent
@@ -171,14 +172,14 @@ class _Run:
 
 
 def _guess(release: Release, setting: Setting, found: float) -> float:
-    """The chance of the best guess of a value, on average, of the column that is guessed best."""
+    """The chance of the best guess of a value, on average over people and sensitive columns."""
     if setting.m is not None:
         return 1 / setting.m
     names = [column.name for column in release.manifest.of_role(Role.SENSITIVE)]
     if not names or form_of(release).unguessable:
         return found
     seen = [evidence_of(release).histograms(name) for name in names]
-    return max(float(one.largest.sum() / one.counts.sum()) for one in seen)
+    return fmean(float(one.largest.sum() / one.counts.sum()) for one in seen)
 
 
 def _require_some(points: tuple[Point, ...]) -> None:

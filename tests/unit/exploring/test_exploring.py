@@ -78,6 +78,33 @@ def test_the_recommended_one_keeps_most_and_is_safe(found: Exploration) -> None:
     )
 
 
+def test_every_sensitive_column_counts_and_what_everybody_knows_exposes_nobody() -> None:
+    draw = np.random.default_rng(3)
+    columns = {
+        "age": draw.integers(20, 60, 900), "ill": draw.random(900) < 0.7,
+        "job": draw.integers(0, 8, 900),
+    }  # fmt: skip
+    schema = sf.Schema(quasi=["age"], sensitive=["ill", "job"])
+    table = sf.Microdata.from_arrow(pa.table(columns), schema)
+    found = sf.explore(table, methods=["mondrian", "anatomy"], seed=1)
+    (anatomy,) = (one for one in found.points if one.setting.method == "anatomy")
+    assert "'ill'" in str(anatomy.refused)  # the column that is in the way
+    one = found.points[0]
+    assert one.risk is not None
+    ill, job = one.risk.attributes
+    assert ill.likely == 900
+    assert one.likely == max(ill.guesses[-1], job.likely) < 900
+    groups = sf.publish(table, sf.Mondrian(), one.setting.model)
+    means = [groups.rows[name].to_numpy(zero_copy_only=False) for name in ("ill", "job")]
+    each = np.repeat(np.arange(groups.groups.num_rows), groups.sizes)
+    best = [
+        sum(np.bincount(values[each == at].astype(int)).max() for at in set(each.tolist())) / 900
+        for values in means
+    ]
+    assert one.guess == pytest.approx(sum(best) / 2)
+    assert any("90% where more than half" in reason for reason in found.reasons)
+
+
 def test_a_seed_repeats_the_points() -> None:
     options: dict[str, Any] = {"methods": ["mondrian", "anatomy"], "k": [5], "l": [2, 3], "seed": 7}
     first, second = (sf.explore(people(), **options).to_dict() for _ in range(2))

@@ -28,7 +28,10 @@ FORMULAS = {
 def sentences(risk: Risk) -> Iterator[str]:
     """Everything, the most important first."""
     yield _about_finding(risk)
-    yield from (_about_value(risk, one) for one in risk.attributes)
+    known = f"their {listed(risk.quasi)}"
+    for one in risk.attributes:
+        yield _about_value(one, known)
+        known = "these"  # which need no second list
     yield _about_all(risk)
     yield from _about_sets(risk)
     yield from _about_population(risk)
@@ -69,21 +72,21 @@ def _about_finding(risk: Risk) -> str:
     )
 
 
-def _about_value(risk: Risk, one: AttributeRisk) -> str:
-    known, more = listed(risk.quasi), one.likely - one.certain
-    if not one.likely:
+def _about_value(one: AttributeRisk, known: str) -> str:
+    sure, usual = f"{one.sure:.0%} or more", f"{one.baseline:.1%} of all have the most frequent one"
+    if not one.exposed:
         return (
-            f"Nobody's {one.name} can be guessed at 50% or more from {known}; the best guess is "
-            f"right at {one.highest:.0%} (the most frequent value of all: {one.baseline:.0%})."
+            f"Nobody's {one.name} can be guessed at {sure} by whoever knows {known}; the best "
+            f"guess is right at {one.highest:.0%} ({usual})."
         )
     certain = (
         f"{people(one.certain)}'s {one.name} is certain" if one.certain else
         f"Nobody's {one.name} is certain"
     )  # fmt: skip
-    return (
-        f"{certain} to whoever knows their {known}; of {more:,} more it can be guessed at 50% or "
-        f"more."
-    )
+    more = one.exposed - one.certain
+    others = f"{more:,} more" if one.certain else people(more)
+    anyway = f" ({usual})" if one.common else ""
+    return f"{certain} to whoever knows {known}; of {others} it can be guessed at {sure}{anyway}."
 
 
 def _about_all(risk: Risk) -> str:
