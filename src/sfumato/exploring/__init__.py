@@ -28,7 +28,7 @@ from sfumato.audits.risk import assess
 from sfumato.audits.usefulness import Asked
 from sfumato.core.address_space import address_limit
 from sfumato.core.foreign import our_errors
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.schema import Role
 from sfumato.engines.parts import TableParts
 from sfumato.errors import Infeasible, ParameterError, SfumatoError, SfumatoWarning
@@ -47,11 +47,11 @@ _A_MOMENT = 0.2  # seconds between two looks at the clock
 def explore(
     table: Microdata,
     *,
-    methods: Sequence[str] = (),
-    k: Sequence[int] = (),
-    l: Sequence[float] = (),
-    t: Sequence[float] = (),
-    m: Sequence[float] = (),
+    methods: str | Sequence[str] = (),
+    k: int | Sequence[int] = (),
+    l: float | Sequence[float] = (),
+    t: float | Sequence[float] = (),
+    m: float | Sequence[float] = (),
     seed: int | None = None,
     time_limit: float | None = None,
     progress: Stages | None = None,
@@ -73,11 +73,13 @@ def explore(
         raise ParameterError(
             f"time_limit is a number of seconds above 0, not {time_limit}", parameter="time_limit"
         )
+    require_microdata(table)
     tell = progress or silent
     tell("looking", 0.0)
     before = assess(table, sets=0)
     asked = Asked.of(TableParts.of(table)) if table.schema.sensitive else None
-    wanted = settings_of(before, methods or USUAL, {"k": k, "l": l, "t": t, "m": m})
+    given = {name: _listed(one) for name, one in {"k": k, "l": l, "t": t, "m": m}.items()}
+    wanted = settings_of(before, _listed(methods) or USUAL, given)
     run = _Run(table, asked, wanted, seed, time_limit, tell)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)  # the figures say who is exposed
@@ -169,6 +171,11 @@ class _Run:
             self.table, METHODS[setting.method](), setting.model, seed=self.seed
         )
         return release
+
+
+def _listed(given: Any) -> Sequence[Any]:
+    """One stands for a list of one."""
+    return (given,) if isinstance(given, str | int | float) else tuple(given)
 
 
 def _guess(release: Release, setting: Setting, found: float) -> float:

@@ -67,8 +67,8 @@ def _recommended(found: Exploration) -> str:
     return part(
         f"Recommended: {safe(_name(found.recommended))}",
         "Of the releases that keep most of what goes with what, the one in which fewest people are "
-        "exposed (guessed at 50% or more, at 90% where more than half have one value); then the "
-        "most useful, and of those as useful the safest.",
+        "exposed (guessed at 50% or more, or more surely where half of all have one value anyway); "
+        "then the most useful, and of those as useful the safest.",
         f'<ul>{reasons}</ul><pre id="best">{safe(found.command, 400)}</pre>'
         '<button type="button" data-copy="best">Copy</button>',
     )

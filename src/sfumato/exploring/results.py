@@ -226,10 +226,13 @@ def _exposed(one: Point) -> str:
 
 def _anyway(risk: Risk) -> str:
     """Of which columns so much is known without a release."""
-    named = [f"{one.name}, {percent(one.baseline)}" for one in risk.attributes if one.common]
-    if not named:
-        return ""
-    return f" (90% where more than half of all have one value: {'; '.join(named)})"
+    named = [
+        f"{one.name} {'at 90% or more' if one.sure < 1 else 'with certainty'}, as "
+        f"{percent(one.baseline)} of all have one value"
+        for one in risk.attributes
+        if one.common
+    ]
+    return f" ({'; '.join(named)})" if named else ""
 
 
 def _compared(many: int, of: int) -> str:

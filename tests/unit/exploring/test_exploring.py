@@ -102,7 +102,7 @@ def test_every_sensitive_column_counts_and_what_everybody_knows_exposes_nobody()
         for values in means
     ]
     assert one.guess == pytest.approx(sum(best) / 2)
-    assert any("90% where more than half" in reason for reason in found.reasons)
+    assert any("ill at 90% or more, as " in reason for reason in found.reasons)
 
 
 def test_a_seed_repeats_the_points() -> None:
@@ -148,6 +148,14 @@ def test_a_grid_with_nothing_feasible_names_the_promise_and_the_largest() -> Non
 def test_bad_grids_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         sf.explore(people(), **options)
+
+
+def test_one_is_a_list_of_one_and_a_frame_is_no_table() -> None:
+    (point,) = sf.explore(people(), methods="mondrian", k=5, seed=1).points
+    assert point.setting == Setting("mondrian", k=5)
+    for wrong in (pa.table({"age": [1]}), "people.csv"):
+        with pytest.raises(ParameterError, match=r"table must be a table.*sf.read"):
+            sf.explore(wrong)  # type: ignore[arg-type]
 
 
 def test_a_table_without_sensitive_columns_is_explored_by_its_detail() -> None:

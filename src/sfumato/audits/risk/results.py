@@ -57,7 +57,8 @@ class AttributeRisk:
     (certain ones among them). ``guesses`` counts people by the chance of the best guess, in tenths,
     ``highest`` is that of the best of all, and ``baseline`` the share of the most frequent value in
     the whole table. ``exposed`` people are the likely ones; where every second person has the most
-    frequent value anyway, those with a best guess of 90% or more (``sure``).
+    frequent value anyway, those with a best guess of 90% or more (``sure``), and where nine of ten
+    have it, the certain ones.
     """
 
     name: str
@@ -76,12 +77,16 @@ class AttributeRisk:
     @property
     def sure(self) -> float:
         """The chance from which on a best guess says something of a person."""
-        return _SURE if self.common else LIKELY
+        if not self.common:
+            return LIKELY
+        return _SURE if self.baseline < _SURE else 1.0
 
     @property
     def exposed(self) -> int:
         """How many people's value is guessed with that chance."""
-        return self.guesses[-1] if self.common else self.likely
+        if not self.common:
+            return self.likely
+        return self.guesses[-1] if self.baseline < _SURE else self.certain
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""

@@ -73,28 +73,31 @@ def _about_finding(risk: Risk) -> str:
 
 
 def _about_value(one: AttributeRisk, known: str) -> str:
-    sure, usual = f"{one.sure:.0%} or more", f"{one.baseline:.1%} of all have the most frequent one"
+    sure = f"{one.sure:.0%}{' or more' if one.sure < 1 else ''}"
+    usual = f"{one.baseline:.1%} of all have the most frequent one"
     if not one.exposed:
         return (
             f"Nobody's {one.name} can be guessed at {sure} by whoever knows {known}; the best "
             f"guess is right at {one.highest:.0%} ({usual})."
         )
-    certain = (
-        f"{people(one.certain)}'s {one.name} is certain" if one.certain else
-        f"Nobody's {one.name} is certain"
-    )  # fmt: skip
-    more = one.exposed - one.certain
+    who = f"{people(one.certain)}'s" if one.certain else "Nobody's"
+    more, anyway = one.exposed - one.certain, f" ({usual})" if one.common else ""
     others = f"{more:,} more" if one.certain else people(more)
-    anyway = f" ({usual})" if one.common else ""
-    return f"{certain} to whoever knows {known}; of {others} it can be guessed at {sure}{anyway}."
+    rest = f"; of {others} it can be guessed at {sure}" if more else ""
+    return f"{who} {one.name} is certain to whoever knows {known}{rest}{anyway}."
 
 
 def _about_all(risk: Risk) -> str:
     found = round(risk.marketer * risk.people)
+    inside = risk.journalist is None
+    there, knowing = (
+        ("", "") if inside else
+        (" in the population", " by whoever knows that they are in the table")
+    )  # fmt: skip
     return (
-        f"Whoever looks for everybody finds about {people(found)} ({risk.marketer:.1%}); "
+        f"Whoever looks for everybody{there} finds about {people(found)} ({risk.marketer:.1%}); "
         f"{people(risk.rows_in_small_classes)} ({risk.rows_in_small_classes / risk.people:.1%}) "
-        "are found with a chance above 20%."
+        f"are found with a chance above 20%{knowing}."
     )
 
 

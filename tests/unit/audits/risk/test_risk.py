@@ -59,6 +59,11 @@ def test_a_value_of_every_second_person_exposes_who_surely_has_it() -> None:
         "more.",
     )
     assert common.to_dict()["exposed"] == 10
+    most = ["no"] * 20 + ["yes"] + ["no"] * 9
+    (nearly_all,) = sf.assess(
+        pa.table({"age": ages, "ill": most}), sf.Schema(quasi=["age"], sensitive="ill")
+    ).attributes
+    assert (nearly_all.baseline, nearly_all.sure, nearly_all.exposed) == (29 / 30, 1.0, 20)
 
 
 def test_people_with_several_rows_are_not_a_crowd() -> None:
