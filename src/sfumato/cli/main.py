@@ -44,8 +44,8 @@ _COMMANDS = {
     "doctor": "Say what is installed, which cluster answers, and what is missing.",
 }
 
-# figures are drawn with what is there; clusters and attackers need what other commands do without
-_WHOLE = frozenset({"reproduce", "dask", "spark", "doctor", "audit"})
+# figures are drawn with what is there; clusters and learners need what other commands do without
+_WHOLE = frozenset({"reproduce", "dask", "spark", "doctor", "audit", "--learn"})
 _THIS = "this command"
 _SCHEMA = "schema_path"
 

@@ -160,7 +160,9 @@ def _usual(method: str, risk: Risk) -> Iterator[Setting]:
     if method == PERTURB:
         yield from (Setting(method, m=m) for m in (2, 3, 4, 5, 6, 8, 10, 15) if m <= largest)
     elif _needs_values(method):
-        yield from (Setting(method, l=l) for l in [l for l in _DIVERSE if l <= largest][:_EACH])
+        # the least is tried even if it cannot be: the refusal says which column is in the way
+        some = [l for l in _DIVERSE if l <= largest] or [_DIVERSE[0]]
+        yield from (Setting(method, l=l) for l in some[:_EACH])
     else:
         yield from (Setting(method, k=k) for k in sizes or [2])
         if risk.sensitive and sizes:

@@ -17,7 +17,7 @@ from sfumato.exploring.results import Exploration, Point
 _LONGEST = 60  # letters of a category
 _MULTIPLES = 9
 _HEAD = (
-    "Method", "Promise", "Best guess, mean", "Attacked", "Surest", "Guessed at 50%",
+    "Method", "Promise", "Best guess, mean", "Attacked", "Surest", "Exposed",
     "Found at worst", "Kept", "NCP", "Groups", "Left out", "Seconds",
 )  # fmt: skip
 
@@ -67,7 +67,8 @@ def _recommended(found: Exploration) -> str:
     return part(
         f"Recommended: {safe(_name(found.recommended))}",
         "Of the releases that keep most of what goes with what, the one in which fewest people are "
-        "guessed at 50% or more; then the most useful, and of those as useful the safest.",
+        "exposed (guessed at 50% or more, or more surely where half of all have one value anyway); "
+        "then the most useful, and of those as useful the safest.",
         f'<ul>{reasons}</ul><pre id="best">{safe(found.command, 400)}</pre>'
         '<button type="button" data-copy="best">Copy</button>',
     )
