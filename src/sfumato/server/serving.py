@@ -56,7 +56,9 @@ def create_app(
     loopback = is_loopback(host)
     reachable = not loopback or bool(proxies)
     trusted = Proxies.of(proxies)
-    log = log or Log()
+    if log is None:
+        log = Log()
+        _tell_in_lines(logging.getLogger("sfumato"), log)
     databases = open_all(folders, log, ledger=ledger, beside=beside)
     try:
         for served in databases.values():
@@ -107,7 +109,7 @@ def create_server(app: App) -> uvicorn.Server:
     gate = Gate(limits, places_for(limits), metrics.refused)
     metrics.connections = gate.__len__
     logger = logging.getLogger("uvicorn.error")
-    logger.handlers = [Handler(app.service.log)]
+    _tell_in_lines(logger, app.service.log)
     logger.propagate = False
     logger.setLevel(logging.WARNING)
     config = uvicorn.Config(
@@ -123,6 +125,11 @@ def create_server(app: App) -> uvicorn.Server:
         timeout_graceful_shutdown=PATIENCE,
     )
     return uvicorn.Server(config)
+
+
+def _tell_in_lines(logger: logging.Logger, log: Log) -> None:
+    """Let what a library says be lines of the server's log."""
+    logger.handlers = [Handler(log)]
 
 
 def listen(host: str, port: int, *, spread: bool = False) -> socket.socket:
