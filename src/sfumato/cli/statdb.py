@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from sfumato.audits.defaults import QUICK, QUICK_ROWS
+from sfumato.audits.defaults import QUICK
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
 from sfumato.cli.ledgers import ledger_option
@@ -143,8 +143,8 @@ def create(
     show.say(page, "Stored ", rows, f" rows in {n:,} {kind}: {output}", wrap=False)
     show.say(page, f"  promised: {made.responder.m}-invariance of {made.responder.sensitive}")
     asked = shlex.join(["sfumato", "statdb", "query", output, "SELECT COUNT(*) FROM t"])
-    if made.responder.n_rows <= QUICK_ROWS:
-        tell_attacked(lambda: made.audit(**QUICK), shlex.join(["sfumato", "audit", output]))
+    whole = shlex.join(["sfumato", "audit", output])
+    tell_attacked(lambda: made.audit(**QUICK), made.responder.n_rows, whole)
     show.say(page, f"Ask it: {asked}", wrap=False)
 
 
