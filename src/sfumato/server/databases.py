@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import sfumato
+from sfumato.core.compiled import announce
 from sfumato.core.query import Aggregate, Query
 from sfumato.core.words import Words
 from sfumato.errors import LedgerError, ParameterError, QueryRefused, SfumatoError, StoreError
@@ -32,6 +33,8 @@ from sfumato.statdb.access.ledger_records import Entry
 from sfumato.statdb.access.places import Place, database_name
 from sfumato.statdb.access.tokens import FILE as ACCESS
 from sfumato.statdb.access.tokens import Tokens
+from sfumato.statdb.count.kernel import a_count
+from sfumato.statdb.count.near_kernel import near_count
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.store import HEADER, state_name
@@ -267,6 +270,7 @@ def _ask_first(statdb: StatDB) -> None:
 
     On a busy machine the compiler takes longer than a question may.
     """
+    announce(near_count if statdb.responder.size is not None else a_count)
     statdb.query(Query())
     for name in statdb.responder.schema.sensitive:
         with suppress(QueryRefused):  # not a number

@@ -114,6 +114,8 @@ class Call:
     async def _read(self, limits: Limits) -> bytes:
         if self._stated_length() > limits.body:
             raise _too_large(limits.body)
+        if self._is_here():
+            return await self._received(limits.body)  # without a clock, which costs a tenth
         try:
             async with asyncio.timeout(limits.seconds):
                 return await self._received(limits.body)
@@ -137,6 +139,11 @@ class Call:
                 raise _too_large(limit)
             yield part
             more = message.get("more_body", False)
+
+    def _is_here(self) -> bool:
+        """Whether all of it has come, as uvicorn knows."""
+        cycle = getattr(self.receive, "__self__", None)
+        return getattr(cycle, "more_body", True) is False
 
     def _stated_length(self) -> int:
         try:

@@ -57,7 +57,9 @@ def create_app(
     loopback = is_loopback(host)
     reachable = not loopback or bool(proxies)
     trusted = Proxies.of(proxies)
-    log = log or Log()
+    if log is None:
+        log = Log()
+        _tell_in_lines(logging.getLogger("sfumato"), log)
     databases = open_all(folders, log, ledger=ledger, beside=beside)
     try:
         for served in databases.values():
@@ -116,7 +118,7 @@ def server_of(app: Any, gate: Gate, log: Log) -> uvicorn.Server:
     import uvicorn
 
     logger = logging.getLogger("uvicorn.error")
-    logger.handlers = [Handler(log)]
+    _tell_in_lines(logger, log)
     logger.propagate = False
     logger.setLevel(logging.WARNING)
     config = uvicorn.Config(
@@ -132,6 +134,11 @@ def server_of(app: Any, gate: Gate, log: Log) -> uvicorn.Server:
         timeout_graceful_shutdown=PATIENCE,
     )
     return uvicorn.Server(config)
+
+
+def _tell_in_lines(logger: logging.Logger, log: Log) -> None:
+    """Let what a library says be lines of the server's log."""
+    logger.handlers = [Handler(log)]
 
 
 def listen(host: str, port: int, *, spread: bool = False) -> socket.socket:

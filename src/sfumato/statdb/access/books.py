@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -121,5 +122,8 @@ class KeptBook(ABC):
 
 def line_of(record: Record) -> tuple[Any, ...]:
     """A record as a line of ``COLUMNS``."""
-    entry = [getattr(record.entry, name) for name in ENTRY_FIELDS]
+    entry = _FIELDS(record.entry)
     return (record.number, record.time, *entry, record.previous, record.digest)
+
+
+_FIELDS = attrgetter(*ENTRY_FIELDS)
