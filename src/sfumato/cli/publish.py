@@ -52,7 +52,7 @@ from sfumato.verbs import mask, perturb, publish_file, publish_join
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
 
-_FOR_JOINS = ("id_column", "rename", "join", "no_trim")
+_FOR_JOINS = ("id_column", "rename", "join", "no_trim", "series")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
     "qid", "workload", "target", "refine", "near", "size", "suppress", "time_limit", "labels",
@@ -258,6 +258,13 @@ _FRONTIER = (
     "edges give away fewer people.",
 )
 @click.option(
+    "--series",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="--external: make one of several releases of a table and a list that grow. The folder, "
+    "yours alone, remembers who was published; newcomers are shown beside them, or wait.",
+)
+@click.option(
     "--audit/--no-audit",
     "attacked",
     default=True,
@@ -396,6 +403,7 @@ def _join(
     joined = publish_join(
         table, external, join_of(method, given), model_of(given, external=True),
         memory_limit=given["memory"], columns=renamed, labels=labels, seed=seed, progress=tell,
+        series=given["series"],
         **listing, **where,
     )  # fmt: skip
     alone = "stream" if given["engine"] in CLUSTERS else given["engine"]
