@@ -35,7 +35,7 @@ from sfumato.algorithms.base import Partitioner
 from sfumato.audits.attacks.boosting import Boosting
 from sfumato.audits.attacks.definetti import DeFinetti
 from sfumato.audits.attacks.equality import candidates_of_cohorts, closed, upper_ends
-from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.frame import Candidates, known_people
 from sfumato.audits.attacks.matching import Knowledge
 from sfumato.audits.attacks.naive_bayes import NaiveBayes
 from sfumato.audits.attacks.outside import Outside, studied, without_release
@@ -246,17 +246,19 @@ def _asked(setting: Setting, cohort: int) -> Iterator[Line]:
 
 def _closed(people: sf.Microdata, m: int, cohort: int) -> Candidates:
     """What a database tells that is asked about everybody."""
-    sensitive, table = people.sensitive[0], _numbered(people)
+    sensitive, table = people.sensitive[0], numbered(people)
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "statdb"
         db = sf.StatDB.create(
             path, table, m=m, first="signatures", cohort=cohort, seed=0, experiment=True
         )
-        cohorts = closed(upper_ends(db, table, PERSON, sensitive), people.n_rows, sensitive.size)
+        cohorts = closed(
+            upper_ends(db, known_people(table), PERSON, sensitive), people.n_rows, sensitive.size
+        )
     return candidates_of_cohorts(cohorts, people, sensitive)
 
 
-def _numbered(people: sf.Microdata) -> sf.Microdata:
+def numbered(people: sf.Microdata) -> sf.Microdata:
     """A number for everybody stands for all that singles a person out."""
     numbers = sf.read(pa.table({PERSON: np.arange(people.n_rows)}), sf.Schema(quasi=[PERSON]))
     return replace(

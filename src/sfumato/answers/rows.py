@@ -64,7 +64,7 @@ class Rows:
         """Cells given by their codes and groups."""
         if counts is not None and (counts == 1).all():
             counts = None
-        if (np.diff(groups) >= 0).all():
+        if (groups[1:] >= groups[:-1]).all():
             starts = np.append(0, np.cumsum(np.bincount(groups, minlength=n_groups)))
         else:
             rows, starts = rows_by_group(groups, n_groups)
