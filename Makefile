@@ -28,7 +28,8 @@ NO_JAVA := no Java: the tests on Spark are skipped; install a JDK of version 17 
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage browser lint types format bench fuzz java spark kills reproduce lock commands build clean
+.PHONY: help demo test quick coverage browser lint types format bench fuzz java spark kills image reproduce
+.PHONY: lock commands site build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -98,6 +99,9 @@ kills: java $(VENV)/.dev ## Kill workers of clusters in the middle of their work
 		echo "$(NO_JAVA)"; SFUMATO_KILLS=20 $(BIN)/python -m pytest -q $(KILLS) $(PYTEST_ARGS); \
 	fi
 
+image: $(VENV)/.dev ## Build and run the container image, from packages only (root, podman, some minutes)
+	@SFUMATO_IMAGE=1 $(BIN)/python -m pytest -q tests/containers $(PYTEST_ARGS)
+
 reproduce: $(VENV)/.runtime ## Regenerate the figures of the Mondrian paper
 	@$(BIN)/sfumato reproduce mondrian
 
@@ -112,6 +116,9 @@ lock: ## Resolve the dependencies again into requirements/ (needs uv)
 
 commands: $(VENV)/.dev ## Write the page of every command into docs/commands
 	@$(BIN)/python -m tools.write_command_pages
+
+site: $(VENV)/.dev ## Build the site of docs/ into build/site, with search; it opens without a network
+	@$(BIN)/python -m tools.site
 
 build: $(VENV)/.runtime ## Build the wheel and the source archive into dist/
 	@rm -rf dist

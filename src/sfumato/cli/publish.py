@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.algorithms.base import TIME_LIMIT, Stages
-from sfumato.audits.defaults import QUICK, QUICK_ROWS
-from sfumato.audits.risk.persons import RowsPerPerson
+from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
 from sfumato.cli.methods import (
@@ -28,6 +27,7 @@ from sfumato.cli.methods import (
     seconds,
 )
 from sfumato.cli.models import MODELS, model_of
+from sfumato.cli.persons import person_option, warn_of_repeats
 from sfumato.cli.qids import with_qids
 from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
@@ -41,6 +41,7 @@ from sfumato.engines.reading import read
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.forms.columns import Labels
 from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.load import load
 from sfumato.forms.registry import FORMS, published_forms
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
@@ -51,7 +52,7 @@ from sfumato.verbs import mask, perturb, publish_file, publish_join
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
 
-_FOR_JOINS = ("id_column", "rename", "join", "no_trim")
+_FOR_JOINS = ("id_column", "rename", "join", "no_trim", "series")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
     "qid", "workload", "target", "refine", "near", "size", "suppress", "time_limit", "labels",
@@ -257,6 +258,13 @@ _FRONTIER = (
     "edges give away fewer people.",
 )
 @click.option(
+    "--series",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="--external: make one of several releases of a table and a list that grow. The folder, "
+    "yours alone, remembers who was published; newcomers are shown beside them, or wait.",
+)
+@click.option(
     "--audit/--no-audit",
     "attacked",
     default=True,
@@ -264,11 +272,7 @@ _FRONTIER = (
     help=f"Let a learner attack the release, if it has at most {QUICK_ROWS:,} rows, and say "
     "what it guesses.",
 )
-@click.option(
-    "--person",
-    metavar="COLUMN",
-    help="Whose rows are whose: say what k rows promise of people.",
-)
+@person_option
 @table_options
 @seed_options
 @click.option("--force", is_flag=True, help="Replace an earlier release in the output folder.")
@@ -314,8 +318,7 @@ def publish(
     schema = read_schema(schema_path)
     if given["external"] is None:
         require_default(_FOR_JOINS, "only with --external")
-    if person is not None:
-        _warn_of_repeats(source, person, given["k"], reading)
+    warn_of_repeats(source, person, given["k"], reading)
     tell_more = None
     if method == "perturb":
         makes_none = "the method perturb does not take it: it adds noise, and makes no groups"
@@ -366,25 +369,21 @@ def publish(
     tell_exposed(Path(output))
     if tell_more is not None:
         tell_more()
-    if attacked and manifest.rows <= QUICK_ROWS:
+    if attacked and given["external"] is None:
         whole = ["sfumato", "audit", output, "--truth", label_of(source), "-s", schema_path]
-        tell_attacked(lambda: _attack(output, source, schema, reading), shlex.join(whole))
-
-
-def _warn_of_repeats(source: Source, person: str, k: int | None, reading: dict[str, Any]) -> None:
-    said = RowsPerPerson.of(source, person, **reading).warning(k)
-    if said is not None:
-        warnings.warn(said, SfumatoWarning, stacklevel=1)
+        tell_attacked(
+            lambda: _attack(output, source, schema, reading), manifest.rows, shlex.join(whole)
+        )
 
 
 def _asks(given: dict[str, Any]) -> bool:
     return any(given[name] is not None for name in MODELS)
 
 
-def _attack(output: str, source: Source, schema: Schema, reading: dict[str, Any]) -> Audit:
-    from sfumato.audits.audit import audit
+def _attack(output: str, source: Source, schema: Schema, reading: dict[str, Any]) -> Audit | None:
+    from sfumato.audits.audit.quick import quick
 
-    return audit(output, read(source, schema, **reading), **QUICK)
+    return quick(load(output), read(source, schema, **reading))
 
 
 def _join(
@@ -404,6 +403,7 @@ def _join(
     joined = publish_join(
         table, external, join_of(method, given), model_of(given, external=True),
         memory_limit=given["memory"], columns=renamed, labels=labels, seed=seed, progress=tell,
+        series=given["series"],
         **listing, **where,
     )  # fmt: skip
     alone = "stream" if given["engine"] in CLUSTERS else given["engine"]

@@ -375,17 +375,29 @@ def test_what_an_attacker_makes_of_it_is_said_and_shown() -> None:
     assert "right for" in render(seen)
 
 
-@pytest.mark.parametrize("why", ["few", "two columns", "noise", "many"])
+def test_whatever_the_form_the_quickest_attack_is_told() -> None:
+    people = planted(400, 0.5, seed=1)
+    forms: dict[str, tuple[sf.Microdata, Release]] = {
+        "has studied half of the table, and reads": (people, sf.perturb(people, m=2, seed=1)),
+        "nearest": (people, sf.mask(people, sf.Swap(0.05), seed=1)),
+    }
+    two = microdata(["age", "sex"], ["disease", "city"])
+    forms["learner"] = two, sf.publish(two, sf.Mondrian(), sf.KAnonymity(5), seed=1)
+    for who, (table, release) in forms.items():
+        seen = evaluate(release, table, queries=5, seed=1).attacked
+        assert seen is not None
+        (one,) = seen.findings
+        assert who in f"{one.name}: {one.who}"
+        assert "None" not in seen.summary
+        assert "of 100" in seen.summary
+
+
+@pytest.mark.parametrize("why", ["few", "many"])
 def test_where_nothing_can_be_guessed_nothing_is_said(
     why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = planted(60 if why == "few" else 400, 0.5, seed=1)
     release: Release = sf.publish(people, sf.Mondrian(), sf.LDiversity(2), seed=1)
-    if why == "two columns":
-        people = microdata(["age", "sex"], ["disease", "city"])
-        release = sf.publish(people, sf.Mondrian(), sf.KAnonymity(5), seed=1)
-    if why == "noise":
-        release = sf.perturb(people, m=2, seed=1)
     if why == "many":
         monkeypatch.setattr(attacking, "QUICK_ROWS", 399)
     seen = evaluate(release, people, queries=5, seed=1)
@@ -412,13 +424,23 @@ def other(**changed: Any) -> sf.Microdata:
     return sf.Microdata.from_arrow(pa.table({**columns, **changed}), schema)
 
 
-def test_a_table_of_other_people_shows() -> None:
-    seen = measured(other(), boxes(TABLES["plain"]()))
+@pytest.mark.parametrize("make", [boxes, apart])
+def test_a_table_of_other_people_is_refused(make: Callable[[sf.Microdata], Any]) -> None:
+    release = make(TABLES["plain"]())
+    for table in (other(), other(disease=["x"] * N), other(age=[people()["age"][0] + 100] * N)):
+        for judge in (measured, lambda table, release: sf.usefulness(release, table)):
+            with pytest.raises(DataError, match="give the table that it was made of"):
+                judge(table, release)
+
+
+def test_values_of_other_people_show() -> None:
+    """Every column is as it was, and no line is: only questions about two columns tell."""
+    mine = people()
+    shifted = {name: np.roll(mine[name], 1) for name in ("age", "disease")}
+    seen = measured(other(sex=mine["sex"], city=mine["city"], **shifted), boxes(TABLES["plain"]()))
     assert seen.errors is not None
     assert seen.errors.comparison.coverage < 1
     assert "outside its bounds" in seen.advice[0].figure
-    with pytest.raises(DataError, match="'disease' that the table lacks"):
-        measured(other(disease=["x"] * N), apart(TABLES["plain"]()))
 
 
 def test_as_many_sensitive_values_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from sfumato.audits.audit.file_attackers import Control, file_attackers
 from sfumato.audits.audit.findings import Audit, Finding
 from sfumato.audits.audit.judging import Case, Wish, judged, probed
 from sfumato.audits.audit.probes import probes
+from sfumato.audits.audit.qids import with_qids
 from sfumato.audits.breach.everybody import translated
 from sfumato.audits.breach.known_values import (
     require_matched,
@@ -89,7 +90,7 @@ def audit(
     name, published = _loaded(release)
     require_same(published, TableParts.of(truth), whole=True)
     _require_join(published, listed)
-    beside = [*probes(published, truth, listed, sensitive)]
+    beside = [*probes(published, truth, listed, sensitive, others)]
     if (why := _unguessable(published, sensitive)) is not None:
         return probed(name, truth.n_rows, beside, why, wish)
     view = View.of(published, sensitive)
@@ -104,7 +105,7 @@ def audit(
         [*file_attackers(view, again), *more],
         beside,
     )
-    return judged(case, others, wish)
+    return with_qids(judged(case, others, wish), published, truth, view, others, wish)
 
 
 def _unguessable(published: Release, sensitive: str | None) -> str | None:

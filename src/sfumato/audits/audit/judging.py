@@ -20,7 +20,7 @@ from sfumato.audits.audit.attackers import (
     learnt,
     slow_attackers,
 )
-from sfumato.audits.audit.findings import GUESSES, Audit, Finding
+from sfumato.audits.audit.findings import PROMISED, READ, Audit, Finding
 from sfumato.audits.audit.study import Study
 from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.core.microdata import Microdata
@@ -131,9 +131,9 @@ def judged(case: Case, others: Microdata | None, wish: Wish) -> Audit:
     def outcome(one: Attacker | Probe) -> Outcome:
         if isinstance(one, Probe):
             return one.made(seed, wish.left)
-        return _outcome(trial, one, baseline, bound)
+        return _outcome(trial, one, baseline, bound, promised=case.bound is not None)
 
-    findings, not_run = _found(every, outcome, wish)
+    findings, not_run = _found(every, outcome, wish, PROMISED if case.bound is not None else READ)
     return Audit(
         case.name, case.sensitive, len(shown.truth), bound, case.bound is not None, baseline,
         study.words, findings, not_run, seed,
@@ -152,7 +152,10 @@ def probed(name: str, people: int, probes: Sequence[Probe], why: str, wish: Wish
 
 
 def _found(
-    every: Sequence[_One], outcome: Callable[[_One], Outcome], wish: Wish
+    every: Sequence[_One],
+    outcome: Callable[[_One], Outcome],
+    wish: Wish,
+    bound_is: str = PROMISED,
 ) -> tuple[tuple[Finding, ...], dict[str, str]]:
     """What came of attacks, and why others were not made."""
     findings, not_run = list[Finding](), dict[str, str]()
@@ -167,8 +170,11 @@ def _found(
         except NotApplicable as reason:
             not_run[one.name] = str(reason)
             continue
-        does = one.does if isinstance(one, Probe) else GUESSES
-        findings.append(Finding(one.name, one.who, came, time.monotonic() - start, does))
+        spent = time.monotonic() - start
+        if isinstance(one, Probe):
+            findings.append(Finding(one.name, one.who, came, spent, one.does))
+        else:
+            findings.append(Finding(one.name, one.who, came, spent, bound_is=bound_is))
     return tuple(findings), not_run
 
 
@@ -176,11 +182,14 @@ def _seed(wish: Wish) -> int:
     return secrets.randbelow(2**31) if wish.seed is None else wish.seed
 
 
-def _outcome(trial: Trial, one: Attacker, baseline: float, bound: float) -> Outcome:
+def _outcome(
+    trial: Trial, one: Attacker, baseline: float, bound: float, *, promised: bool
+) -> Outcome:
     other = one.on_control() if one.on_control and trial.mixed else None
     return trial.outcome(
-        one.make(), baseline=baseline, bound=bound, known=one.known, on_control=other
-    )
+        one.make(), baseline=baseline, bound=bound, known=one.known, on_control=other,
+        promised=promised,
+    )  # fmt: skip
 
 
 def _study(shown: Scene, others: Microdata | None, seed: int) -> Study:

@@ -132,10 +132,12 @@ def test_an_attack_that_sees_the_truth_is_found_out_by_its_control() -> None:
         (sf.Anatomize(size=40), sf.LDiversity(4), "anatomized"),
         (sf.Anatomize(near=False), sf.LDiversity(4), "permuted"),
         (sf.Mondrian(relaxed=True), sf.KAnonymity(5) & sf.DistinctLDiversity(3), "generalized"),
+        (sf.Mondrian(target="illness"), sf.LDiversity(3), "generalized"),
+        (sf.Mondrian(refine=2), sf.LDiversity(3), "generalized"),
         (sf.TopDown(), sf.LDiversity(2), "generalized"),
         (sf.Frontier(), sf.LDiversity(3), "generalized"),
     ],
-    ids=["size", "permuted", "boxes", "topdown", "frontier"],
+    ids=["size", "permuted", "boxes", "target", "refined", "topdown", "frontier"],
 )
 def test_the_control_is_made_like_the_release(
     algorithm: sf.Mondrian, model: sf.LDiversity, form: str
@@ -179,6 +181,8 @@ def test_without_a_promise_about_guesses_the_plain_reader_is_the_measure() -> No
     assert not seen.promised
     assert seen.bound == seen.findings[0].outcome.attacker.right
     assert "for a plain reader it is" in seen.summary
+    assert "are guessed by a plain reader" in seen.findings[0].sentence
+    assert "promised" not in seen.findings[0].sentence
 
 
 def test_what_is_stated_can_be_read_by_machines_and_written_once(tmp_path: Path) -> None:
