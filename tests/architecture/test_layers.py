@@ -30,7 +30,8 @@ LAYERS = {
     "statdb": 9,
     "client": 9,
     "server": 10,
-    "cli": 11,
+    "studio": 11,
+    "cli": 12,
 }
 ANYWHERE_MAY_IMPORT = {"errors"}
 MAY_IMPORT_ANYTHING = {"__init__", "__main__"}
@@ -44,8 +45,8 @@ FACE_LAYER = 9
 
 # Imported by the functions that need them, so that ``import sfumato`` stays fast.
 HEAVY = {
-    "cloudpickle", "dask", "distributed", "matplotlib", "pandas", "polars", "pyspark", "sklearn",
-    "starlette", "uvicorn",
+    "cloudpickle", "dask", "distributed", "matplotlib", "pandas", "polars", "psycopg", "pyspark",
+    "sklearn", "starlette", "uvicorn",
 }  # fmt: skip
 HEAVY_PREFIXES = ("adbc_driver_",)
 NUMBA_HOME = "core/compiled.py"

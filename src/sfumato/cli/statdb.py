@@ -11,6 +11,7 @@ import click
 from sfumato.audits.defaults import QUICK
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
+from sfumato.cli.ledgers import ledger_option
 from sfumato.cli.reading import engine_options, file_options, table_options, taken
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.seeds import chosen_seed, seed_options
@@ -143,6 +144,9 @@ def create(
     show.say(page, f"  promised: {made.responder.m}-invariance of {made.responder.sensitive}")
     asked = shlex.join(["sfumato", "statdb", "query", output, "SELECT COUNT(*) FROM t"])
     whole = shlex.join(["sfumato", "audit", output])
+    from sfumato.cli.summaries import tell_exposed  # what is asked or served does without
+
+    tell_exposed(made)
     tell_attacked(lambda: made.audit(**QUICK), made.responder.n_rows, whole)
     show.say(page, f"Ask it: {asked}", wrap=False)
 
@@ -270,6 +274,7 @@ def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     help="Whom a row to delete is about that is equal to one in the database and to one that waits "
     "or is inserted: the member of the database, or the newcomer (also if nothing has changed).",
 )
+@ledger_option
 def apply(
     folder: str,
     insert: str | None,
@@ -277,6 +282,7 @@ def apply(
     accept_exposure: bool,
     accept_returns: bool,
     twins: Twins | None,
+    ledger: str | None,
     **reading: Any,
 ) -> None:
     """Insert and delete rows of the database in FOLDER, all of them or none.
@@ -305,6 +311,7 @@ def apply(
         accept_exposure=accept_exposure,
         accept_returns=accept_returns,
         twins=twins,
+        ledger=ledger,
     )
     page = show.console()
     show.say(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import fields
+from pathlib import Path
 from socket import socket
 from typing import Any, TypeVar
 
 import click
 
 from sfumato.cli import show
+from sfumato.cli.ledgers import ledger_option
 from sfumato.errors import SfumatoWarning
 from sfumato.server.limits import Limits
 from sfumato.server.logs import Log
@@ -49,6 +51,13 @@ def _limit(name: str, text: str) -> Callable[[_Function], _Function]:
     metavar="FILE",
     help="Write the address into FILE once it can be asked; removed at the end.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Processes that answer; limits are counted by each.",
+)
 @click.option("--require-tokens", is_flag=True, help="Ask for tokens on loopback addresses, too.")
 @click.option(
     "--behind-proxy",
@@ -74,15 +83,18 @@ def _limit(name: str, text: str) -> Callable[[_Function], _Function]:
 @_limit("head_seconds", "Longest time for the head of a request.")
 @_limit("connections", "Most connections.")
 @_limit("failures", "Requests a second without a valid token, per address.")
+@ledger_option
 @click.option("--get", "path", metavar="PATH", help="Print what GET PATH answers, and stop.")
 def serve(
     folders: tuple[str, ...],
     host: str,
     port: int,
     address_file: str | None,
+    workers: int,
     require_tokens: bool,
     behind_proxy: bool,
     proxies: tuple[str, ...],
+    ledger: str | None,
     path: str | None,
     **limits: Any,
 ) -> int:
@@ -93,29 +105,31 @@ def serve(
 
     \b
     sfumato statdb serve patients.statdb
+    sfumato statdb serve patients.statdb --workers 4
     sfumato statdb serve patients.statdb --port 0 --address-file server.url
     sfumato statdb serve patients.statdb --get "/v1/query?sql=SELECT COUNT(*) FROM t"
     """
     from sfumato.server.proxies import LOOPBACK
     from sfumato.server.serving import address_of, create_app, listen, stated
+    from sfumato.server.workers import Plan
 
-    log = None if path is None else Log(io.StringIO())
+    trusted = (*proxies, *(LOOPBACK if behind_proxy else ()))
+    plan = Plan(folders, host, require_tokens, trusted, Limits(**limits), ledger)
+    if workers > 1 and path is None:
+        _work(plan, port, workers, address_file)
+        return 0
     app = create_app(
-        folders,
-        host=host,
-        require_tokens=require_tokens,
-        proxies=(*proxies, *(LOOPBACK if behind_proxy else ())),
-        limits=Limits(**limits),
-        log=log,
+        plan.folders,
+        host=plan.host,
+        require_tokens=plan.require_tokens,
+        proxies=plan.proxies,
+        limits=plan.limits,
+        log=None if path is None else Log(io.StringIO()),
+        ledger=plan.ledger,
     )
     for name, served in app.service.databases.items():
         if served.state.statdb.seed is not None:
-            warnings.warn(
-                f"{name} was made with a seed that is short, for experiments: whoever tries seeds "
-                "and guesses rows can check the guess; do not serve people's data from it",
-                SfumatoWarning,
-                stacklevel=2,
-            )
+            _warn_of_seed(name)
     if path is not None:
         return _get(app, path)
     with ExitStack() as unserved:
@@ -127,17 +141,55 @@ def serve(
     return 0
 
 
+def _work(plan: Any, port: int, count: int, address_file: str | None) -> None:
+    """Serve by several processes."""
+    from sfumato.server.serving import address_of, require_libraries, stated
+    from sfumato.server.workers import Workers, reserved, sockets
+    from sfumato.statdb.access.places import database_name
+    from sfumato.statdb.store.header import read_header
+
+    require_libraries()
+    names = [database_name(Path(one)) for one in plan.folders]
+    for name, folder in zip(names, plan.folders, strict=True):
+        if read_header(Path(folder))["facts"].get("seed") is not None:
+            _warn_of_seed(name)
+    log = Log()
+    with reserved(plan), ExitStack() as listening:
+        socks = [listening.enter_context(one) for one in sockets(plan.host, port, count)]
+        url = address_of(socks[0])
+        workers = Workers(plan, socks, log)
+        workers.start()
+        with stated(url, address_file):
+            _say(url, names)
+            log.write("start", url=url, databases=len(names), workers=count)
+            workers.watch()
+    log.write("stop")
+
+
+def _warn_of_seed(name: str) -> None:
+    warnings.warn(
+        f"{name} was made with a seed that is short, for experiments: whoever tries seeds "
+        "and guesses rows can check the guess; do not serve people's data from it",
+        SfumatoWarning,
+        stacklevel=3,
+    )
+
+
 def _run(app: Any, sock: socket) -> None:
     """Say where, and serve."""
     from sfumato.server.serving import address_of, run
 
     url, names = address_of(sock), app.service.databases
-    page = show.console()
-    show.say(page, "Serving ", show.bold(", ".join(names)), f" on {url}", wrap=False)
-    show.say(page, "Ask there, or stop with Ctrl-C.")
+    _say(url, names)
     app.service.log.write("start", url=url, databases=len(names))
     run(app, sock)
     app.service.log.write("stop")
+
+
+def _say(url: str, names: Iterable[str]) -> None:
+    page = show.console()
+    show.say(page, "Serving ", show.bold(", ".join(names)), f" on {url}", wrap=False)
+    show.say(page, "Ask there, or stop with Ctrl-C.")
 
 
 def _get(app: Any, path: str) -> int:

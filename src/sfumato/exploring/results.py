@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,10 @@ class Point:
     """One release: how exposed people are in it, what it is good for, what it lost.
 
     ``refused`` says why there is none, and ``largest`` what would be feasible. ``guess`` is the
-    chance of the best guess of a sensitive value on average over all people; where nothing is
-    sensitive, the chance to be found. ``attacked`` is what the quickest attacker makes of it.
-    ``loss`` is the NCP, None where quasi-identifiers are exact. ``seconds`` are of processor time.
+    chance of the best guess of a sensitive value on average over all people and sensitive columns;
+    where nothing is sensitive, the chance to be found. ``attacked`` is what the quickest attacker
+    makes of it. ``loss`` is the NCP, None where quasi-identifiers are exact. ``seconds`` are of
+    processor time.
     """
 
     setting: Setting
@@ -60,9 +62,9 @@ class Point:
 
     @property
     def likely(self) -> int:
-        """How many people's value is guessed at 50% or more."""
+        """How many people's value is guessed at 50% or more; at 90% where half have one value."""
         assert self.risk is not None
-        return max((one.likely for one in self.risk.attributes), default=0)
+        return max((one.exposed for one in self.risk.attributes), default=0)
 
     @property
     def usefulness(self) -> float:
@@ -112,6 +114,7 @@ class Exploration:
     """Points of a grid, in the order in which they were tried.
 
     ``before`` is the risk of the table, ``left`` the settings for which no time was left.
+    ``source``, ``schema`` and ``reading`` (options) are what a command names the table by.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> found = sf.explore(patients, methods=["mondrian", "anatomy"], l=[2, 4], seed=1)
@@ -124,8 +127,9 @@ class Exploration:
     before: Risk
     points: tuple[Point, ...]
     left: tuple[Setting, ...] = ()
-    source: str = "table.csv"
+    source: str | Sequence[str] = "table.csv"
     schema: str = "schema.toml"
+    reading: Sequence[str] = ()
     seed: int | None = field(default=None, repr=False)
 
     @property
@@ -167,15 +171,18 @@ class Exploration:
             better = max(beaten, key=lambda other: other.usefulness)
             told.append(
                 f"More is kept by {better.setting.method} with {better.setting.words} "
-                f"({percent(better.usefulness)}), where {_people(better.likely)} can be guessed at "
-                "50% or more."
+                f"({percent(better.usefulness)}), where {_people(better.likely)} can be guessed so."
             )
         return tuple(filter(None, told))
 
     @property
     def command(self) -> str:
         """What to type to publish the recommended one."""
-        return self.recommended.setting.command(self.source, self.schema)
+        return self.typed(self.recommended.setting)
+
+    def typed(self, setting: Setting) -> str:
+        """What to type to publish this table with another setting."""
+        return setting.command(self.source, self.schema, self.reading)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -211,9 +218,21 @@ def _exposed(one: Point) -> str:
     if one.risk is None or not one.risk.attributes:
         return f"Somebody is found with a chance of {percent(one.guess)} on average."
     return (
-        f"The values of {_people(one.likely)} can be guessed at 50% or more; the surest guess is "
-        f"right with {percent(one.surest)}, the average one with {percent(one.guess)}."
+        f"The values of {_people(one.likely)} can be guessed at 50% or more{_anyway(one.risk)}; "
+        f"the surest guess is right with {percent(one.surest)}, the average one with "
+        f"{percent(one.guess)}."
     )
+
+
+def _anyway(risk: Risk) -> str:
+    """Of which columns so much is known without a release."""
+    named = [
+        f"{one.name} {'at 90% or more' if one.sure < 1 else 'with certainty'}, as "
+        f"{percent(one.baseline)} of all have one value"
+        for one in risk.attributes
+        if one.common
+    ]
+    return f" ({'; '.join(named)})" if named else ""
 
 
 def _compared(many: int, of: int) -> str:

@@ -13,12 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import MissingExtra, ParameterError
 from sfumato.server.access import Door
 from sfumato.server.app import App
 from sfumato.server.databases import open_all
+from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
 from sfumato.server.limits import Limits, Meter
 from sfumato.server.logs import Handler, Log
 from sfumato.server.metrics import Metrics
@@ -28,7 +29,7 @@ from sfumato.server.service import Service
 if TYPE_CHECKING:
     import uvicorn
 
-_PATIENCE = 10  # seconds that requests under way get when the server is stopped
+PATIENCE = 10  # seconds that requests under way get when the server is stopped
 # seconds that a thread may keep the interpreter while others want it: with the usual 5 milliseconds
 # a long question that is being read makes every other one wait several times as long
 _SWITCH = 0.0005
@@ -42,18 +43,24 @@ def create_app(
     proxies: Sequence[str] = (),
     limits: Limits | None = None,
     log: Log | None = None,
+    ledger: str | None = None,
+    beside: bool = False,
 ) -> App:
     """The application over these databases, for a server that listens on ``host``.
 
     ``proxies`` are the addresses of proxies in front of it, whose word is taken for where a request
     comes from. Behind one, as on any address that others can reach, everybody needs a token.
+    ``ledger`` is the URL of one that several servers share; ``beside`` others, which are workers of
+    the same server, this one writes a ledger in the folder.
     """
     require_libraries()
     loopback = is_loopback(host)
     reachable = not loopback or bool(proxies)
     trusted = Proxies.of(proxies)
-    log = log or Log()
-    databases = open_all(folders, log)
+    if log is None:
+        log = Log()
+        _tell_in_lines(logging.getLogger("sfumato"), log)
+    databases = open_all(folders, log, ledger=ledger, beside=beside)
     try:
         for served in databases.values():
             if reachable and not len(served.tokens):
@@ -82,11 +89,16 @@ def create_app(
 
 def run(app: App, sock: socket.socket) -> None:
     """Serve until the process is told to stop; requests under way are answered first."""
+    running(create_server(app), sock)
+
+
+def running(server: uvicorn.Server, sock: socket.socket) -> None:
+    """Let a server serve until the process is told to stop."""
     # uvicorn repeats the signal that stopped it, to whoever handled it before
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
     sys.setswitchinterval(_SWITCH)
     try:
-        create_server(app).run(sockets=[sock])
+        server.run(sockets=[sock])
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
@@ -95,15 +107,18 @@ def run(app: App, sock: socket.socket) -> None:
 
 def create_server(app: App) -> uvicorn.Server:
     """A server that is not started yet; it is given a listening socket."""
-    import uvicorn
-
-    from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
-
     limits, metrics = app.service.limits, app.service.metrics
     gate = Gate(limits, places_for(limits), metrics.refused)
     metrics.connections = gate.__len__
+    return server_of(app, gate, app.service.log)
+
+
+def server_of(app: Any, gate: Gate, log: Log) -> uvicorn.Server:
+    """A server of any application behind a gate."""
+    import uvicorn
+
     logger = logging.getLogger("uvicorn.error")
-    logger.handlers = [Handler(app.service.log)]
+    _tell_in_lines(logger, log)
     logger.propagate = False
     logger.setLevel(logging.WARNING)
     config = uvicorn.Config(
@@ -116,16 +131,24 @@ def create_server(app: App) -> uvicorn.Server:
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=_PATIENCE,
+        timeout_graceful_shutdown=PATIENCE,
     )
     return uvicorn.Server(config)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket on an address; port 0 takes a free one."""
+def _tell_in_lines(logger: logging.Logger, log: Log) -> None:
+    """Let what a library says be lines of the server's log."""
+    logger.handlers = [Handler(log)]
+
+
+def listen(host: str, port: int, *, spread: bool = False) -> socket.socket:
+    """A socket on an address; port 0 takes a free one.
+
+    Several may listen on one address if all of them ``spread`` what comes.
+    """
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=kind)
+        return socket.create_server(address[:2], family=kind, reuse_port=spread)
     except OSError as error:
         raise ParameterError(
             f"cannot listen on {host} port {port}: {error.strerror}; choose another --port, or "
@@ -141,11 +164,11 @@ def address_of(sock: socket.socket) -> str:
 
 
 @contextmanager
-def stated(url: str, path: str | None) -> Iterator[None]:
+def stated(url: str, path: str | None, *, private: bool = False) -> Iterator[None]:
     """Keep the address in a file for as long as it is served; None for no file.
 
     The socket listens already, so whoever reads the file may ask at once. The file appears whole:
-    what a killed server left behind is replaced.
+    what a killed server left behind is replaced. A ``private`` one only its owner may read.
     """
     if path is None:
         yield
@@ -153,6 +176,7 @@ def stated(url: str, path: str | None) -> Iterator[None]:
     file = Path(path)
     whole = file.with_name(f".{file.name}.{os.getpid()}")
     try:
+        whole.touch(0o600 if private else 0o666, exist_ok=False)
         whole.write_text(f"{url}\n", "utf-8")
         whole.replace(file)
     except OSError as error:
@@ -165,6 +189,11 @@ def stated(url: str, path: str | None) -> Iterator[None]:
         yield
     finally:
         file.unlink(missing_ok=True)
+
+
+def stop_quietly() -> None:
+    """What a signal does that asks to stop."""
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _ignore(_signal: int, _frame: FrameType | None) -> None: ...

@@ -132,7 +132,11 @@ def chosen_column(known: Sequence[str], sensitive: str | None) -> str:
         raise SchemaError("no column is sensitive, so there is no value to name")
     if sensitive is None:
         if len(known) > 1:
-            raise ParameterError(f"name one of {', '.join(known)}", parameter="sensitive")
+            raise ParameterError(
+                f"several columns are sensitive; name one of {', '.join(known)} (--sensitive, "
+                "sensitive=...)",
+                parameter="sensitive",
+            )
         return known[0]
     if sensitive not in known:
         hint = did_you_mean(sensitive, known) or f"sensitive are {', '.join(known)}"
