@@ -45,7 +45,8 @@ def done(*command: object, cwd: Path | None = None) -> str:
         [*map(str, command)], capture_output=True, text=True, timeout=3 * PATIENCE, cwd=cwd
     )
     assert found.returncode == 0, f"{command}: {found.stdout[-2000:]} {found.stderr[-4000:]}"
-    return found.stdout
+    printed: str = found.stdout
+    return printed
 
 
 @pytest.fixture(scope="module")

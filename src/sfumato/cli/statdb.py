@@ -144,6 +144,9 @@ def create(
     show.say(page, f"  promised: {made.responder.m}-invariance of {made.responder.sensitive}")
     asked = shlex.join(["sfumato", "statdb", "query", output, "SELECT COUNT(*) FROM t"])
     whole = shlex.join(["sfumato", "audit", output])
+    from sfumato.cli.summaries import tell_exposed  # what is asked or served does without
+
+    tell_exposed(made)
     tell_attacked(lambda: made.audit(**QUICK), made.responder.n_rows, whole)
     show.say(page, f"Ask it: {asked}", wrap=False)
 

@@ -149,7 +149,8 @@ def spark_workers(master: str | None, memory: int | None) -> Iterator[SparkWorke
 def _checked(context: Any, memory: int) -> SparkWorkers:
     workers = SparkWorkers(context, memory)
     workers.require_versions()
-    logger.warning("dashboard of the cluster: %s", context.uiWebUrl)
+    if context.uiWebUrl is not None:
+        logger.warning("dashboard of the cluster: %s", context.uiWebUrl)
     return workers
 
 

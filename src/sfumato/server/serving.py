@@ -13,12 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import MissingExtra, ParameterError
 from sfumato.server.access import Door
 from sfumato.server.app import App
 from sfumato.server.databases import open_all
+from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
 from sfumato.server.limits import Limits, Meter
 from sfumato.server.logs import Handler, Log
 from sfumato.server.metrics import Metrics
@@ -88,11 +89,16 @@ def create_app(
 
 def run(app: App, sock: socket.socket) -> None:
     """Serve until the process is told to stop; requests under way are answered first."""
+    running(create_server(app), sock)
+
+
+def running(server: uvicorn.Server, sock: socket.socket) -> None:
+    """Let a server serve until the process is told to stop."""
     # uvicorn repeats the signal that stopped it, to whoever handled it before
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
     sys.setswitchinterval(_SWITCH)
     try:
-        create_server(app).run(sockets=[sock])
+        server.run(sockets=[sock])
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
@@ -101,15 +107,18 @@ def run(app: App, sock: socket.socket) -> None:
 
 def create_server(app: App) -> uvicorn.Server:
     """A server that is not started yet; it is given a listening socket."""
-    import uvicorn
-
-    from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
-
     limits, metrics = app.service.limits, app.service.metrics
     gate = Gate(limits, places_for(limits), metrics.refused)
     metrics.connections = gate.__len__
+    return server_of(app, gate, app.service.log)
+
+
+def server_of(app: Any, gate: Gate, log: Log) -> uvicorn.Server:
+    """A server of any application behind a gate."""
+    import uvicorn
+
     logger = logging.getLogger("uvicorn.error")
-    _tell_in_lines(logger, app.service.log)
+    _tell_in_lines(logger, log)
     logger.propagate = False
     logger.setLevel(logging.WARNING)
     config = uvicorn.Config(
@@ -155,11 +164,11 @@ def address_of(sock: socket.socket) -> str:
 
 
 @contextmanager
-def stated(url: str, path: str | None) -> Iterator[None]:
+def stated(url: str, path: str | None, *, private: bool = False) -> Iterator[None]:
     """Keep the address in a file for as long as it is served; None for no file.
 
     The socket listens already, so whoever reads the file may ask at once. The file appears whole:
-    what a killed server left behind is replaced.
+    what a killed server left behind is replaced. A ``private`` one only its owner may read.
     """
     if path is None:
         yield
@@ -167,6 +176,7 @@ def stated(url: str, path: str | None) -> Iterator[None]:
     file = Path(path)
     whole = file.with_name(f".{file.name}.{os.getpid()}")
     try:
+        whole.touch(0o600 if private else 0o666, exist_ok=False)
         whole.write_text(f"{url}\n", "utf-8")
         whole.replace(file)
     except OSError as error:

@@ -127,7 +127,7 @@ def test_no_key_is_in_what_spark_writes_down(
         "spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri(),
         "spark.eventLog.compress": "false", "spark.log.level": "INFO",
         "spark.authenticate": "true", "spark.authenticate.secret": os.urandom(16).hex(),
-        "spark.network.crypto.enabled": "true", "spark.io.encryption.enabled": "true",
+        "spark.network.crypto.enabled": "true",
     }  # fmt: skip
     with spark_cluster(settings) as found:
         assert isinstance(publish(source), dict)
