@@ -59,7 +59,8 @@ def create_app(
     trusted = Proxies.of(proxies)
     if log is None:
         log = Log()
-        _tell_in_lines(logging.getLogger("sfumato"), log)
+        for name in ("sfumato", "psycopg"):
+            _tell_in_lines(logging.getLogger(name), log)
     databases = open_all(folders, log, ledger=ledger, beside=beside)
     try:
         for served in databases.values():
