@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import fields
 from socket import socket
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +16,9 @@ from sfumato.cli import show
 from sfumato.errors import SfumatoWarning
 from sfumato.server.limits import Limits
 from sfumato.server.logs import Log
+
+if TYPE_CHECKING:
+    from sfumato.server.serving import Wire
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _USUAL = {one.name: one.default for one in fields(Limits)}
@@ -49,6 +52,17 @@ def _limit(name: str, text: str) -> Callable[[_Function], _Function]:
     metavar="FILE",
     help="Write the address into FILE once it can be asked; removed at the end.",
 )
+@click.option(
+    "--postgres-port",
+    type=click.IntRange(0, 65_535),
+    help="Answer SQL tools (psql, DBeaver, Metabase) there as well; 0 takes a free one.",
+)
+@click.option(
+    "--postgres-certificate",
+    metavar="FILE",
+    help="Certificate for TLS with SQL tools, as PEM; needed where others can connect.",
+)
+@click.option("--postgres-key", metavar="FILE", help="Its key, if it is in a file of its own.")
 @click.option("--require-tokens", is_flag=True, help="Ask for tokens on loopback addresses, too.")
 @click.option(
     "--behind-proxy",
@@ -80,6 +94,9 @@ def serve(
     host: str,
     port: int,
     address_file: str | None,
+    postgres_port: int | None,
+    postgres_certificate: str | None,
+    postgres_key: str | None,
     require_tokens: bool,
     behind_proxy: bool,
     proxies: tuple[str, ...],
@@ -97,7 +114,7 @@ def serve(
     sfumato statdb serve patients.statdb --get "/v1/query?sql=SELECT COUNT(*) FROM t"
     """
     from sfumato.server.proxies import LOOPBACK
-    from sfumato.server.serving import address_of, create_app, listen, stated
+    from sfumato.server.serving import address_of, create_app, listen, listen_for_tools, stated
 
     log = None if path is None else Log(io.StringIO())
     app = create_app(
@@ -121,22 +138,29 @@ def serve(
     with ExitStack() as unserved:
         unserved.callback(app.service.close)
         sock = unserved.enter_context(listen(host, port))
+        wire = None
+        if postgres_port is not None:
+            wire = listen_for_tools(host, postgres_port, postgres_certificate, postgres_key)
+            unserved.enter_context(wire.sock)
         with stated(address_of(sock), address_file):
             unserved.pop_all()  # from here on the server closes them
-            _run(app, sock)
+            _run(app, sock, wire)
     return 0
 
 
-def _run(app: Any, sock: socket) -> None:
+def _run(app: Any, sock: socket, wire: Wire | None) -> None:
     """Say where, and serve."""
     from sfumato.server.serving import address_of, run
 
     url, names = address_of(sock), app.service.databases
     page = show.console()
     show.say(page, "Serving ", show.bold(", ".join(names)), f" on {url}", wrap=False)
+    if wire is not None:
+        address = address_of(wire.sock).replace("http", "postgresql", 1)
+        show.say(page, f"SQL tools connect to {address}/{next(iter(names))}", wrap=False)
     show.say(page, "Ask there, or stop with Ctrl-C.")
     app.service.log.write("start", url=url, databases=len(names))
-    run(app, sock)
+    run(app, sock, wire)
     app.service.log.write("stop")
 
 

@@ -31,7 +31,8 @@ else:
 class Guest(Protocol):
     """A connection of any protocol."""
 
-    transport: asyncio.Transport
+    def end(self) -> None:
+        """End it at once."""
 
     def refuse(self, error: ApiError) -> None:
         """Say why, if nothing else is being said, and end the connection."""
@@ -74,7 +75,7 @@ class Gate:
             if oldest is not None:
                 self.refused["displaced"] += 1
                 self.leave(oldest)
-                oldest.transport.abort()
+                oldest.end()
                 return True
         return False
 
@@ -152,6 +153,10 @@ class Connection(HttpToolsProtocol):
         if not self._answering() and not self.transport.is_closing():
             self.transport.write(_told(error))
         self.transport.close()
+
+    def end(self) -> None:
+        """End the connection at once."""
+        self.transport.abort()
 
     def is_silent(self) -> bool:
         """Whether it has asked nothing yet."""

@@ -91,7 +91,9 @@ def invalid(message: str, hint: str) -> ApiError:
 
 def refused(refusal: QueryRefused) -> ApiError:
     """A question that is understood, or nearly, and not answered."""
-    return ApiError("query_refused", refusal.reason, _REFUSED, position=refusal.position, clause=refusal.clause)
+    return ApiError(
+        "query_refused", refusal.reason, _REFUSED, position=refusal.position, clause=refusal.clause
+    )
 
 
 def internal() -> ApiError:

@@ -7,13 +7,14 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sfumato.errors import MissingExtra, ParameterError
 from sfumato.server.access import Door
@@ -32,6 +33,13 @@ _PATIENCE = 10  # seconds that requests under way get when the server is stopped
 # seconds that a thread may keep the interpreter while others want it: with the usual 5 milliseconds
 # a long question that is being read makes every other one wait several times as long
 _SWITCH = 0.0005
+
+
+class Wire(NamedTuple):
+    """Where SQL tools connect to: a listening socket, and TLS if there is any."""
+
+    sock: socket.socket
+    tls: ssl.SSLContext | None
 
 
 def create_app(
@@ -80,28 +88,31 @@ def create_app(
     )
 
 
-def run(app: App, sock: socket.socket) -> None:
+def run(app: App, sock: socket.socket, wire: Wire | None = None) -> None:
     """Serve until the process is told to stop; requests under way are answered first."""
     # uvicorn repeats the signal that stopped it, to whoever handled it before
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
     sys.setswitchinterval(_SWITCH)
     try:
-        create_server(app).run(sockets=[sock])
+        create_server(app, wire).run(sockets=[sock])
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
         sock.close()
 
 
-def create_server(app: App) -> uvicorn.Server:
-    """A server that is not started yet; it is given a listening socket."""
+def create_server(app: App, wire: Wire | None = None) -> uvicorn.Server:
+    """A server that is not started yet; it is given a listening socket, and may have another."""
     import uvicorn
 
     from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
+    from sfumato.server.wire.endpoint import Endpoint
 
     limits, metrics = app.service.limits, app.service.metrics
     gate = Gate(limits, places_for(limits), metrics.refused)
     metrics.connections = gate.__len__
+    if wire is not None:
+        app.beside = [Endpoint(app.service, gate, wire.sock, wire.tls)]
     logger = logging.getLogger("uvicorn.error")
     logger.handlers = [Handler(app.service.log)]
     logger.propagate = False
@@ -132,6 +143,20 @@ def listen(host: str, port: int) -> socket.socket:
             "stop who has it",
             parameter="port",
         ) from error
+
+
+def listen_for_tools(host: str, port: int, certificate: str | None, key: str | None) -> Wire:
+    """A socket for the PostgreSQL protocol; where others can reach it, it needs a certificate."""
+    from sfumato.server.wire.startup import tls_context
+
+    if certificate is None and not is_loopback(host):
+        raise ParameterError(
+            f"{host} can be reached by others, and tokens would come there as plain text; give "
+            "--postgres-certificate and --postgres-key, or leave out --postgres-port",
+            parameter="postgres_certificate",
+        )
+    tls = None if certificate is None else tls_context(certificate, key)
+    return Wire(listen(host, port), tls)
 
 
 def address_of(sock: socket.socket) -> str:
