@@ -1,4 +1,8 @@
-"""PostgreSQL's functions about its catalogs, as DuckDB has them; most look at empty tables."""
+"""PostgreSQL's functions about its catalogs, as DuckDB has them; most look at empty tables.
+
+A macro is put into the statement as it is, so the tables that it looks into (VIEWS) have columns
+whose names no statement uses for its own.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +20,24 @@ def _always(name: str, value: str, *counts: int) -> str:
     return f"{name}{', '.join(ways)}"
 
 
+VIEWS = (
+    "words AS SELECT objoid AS its_object, objsubid AS its_place, description AS its_words "
+    "FROM pg.pg_description",
+    "class_names AS SELECT oid AS its_object, relname AS its_name FROM pg.pg_class",
+    "namespace_names AS SELECT oid AS its_object, nspname AS its_name FROM pg.pg_namespace",
+)
 _READS = "lower(p) IN ('select', 'usage', 'connect', 'temporary', 'temp')"
 MACROS = (
-    "format_type(o, m) AS (SELECT CASE WHEN t.typelem <> 0 THEN e.shown || '[]' ELSE n.shown END "
-    "FROM pg.pg_type t LEFT JOIN pg.shown_types n ON n.oid = t.oid "
-    "LEFT JOIN pg.shown_types e ON e.oid = t.typelem WHERE t.oid = o)",
-    "obj_description(o) AS (SELECT min(description) FROM pg.pg_description "
-    "WHERE objoid = o AND objsubid = 0), (o, c) AS (SELECT min(description) "
-    "FROM pg.pg_description WHERE objoid = o AND objsubid = 0)",
-    "col_description(o, n) AS (SELECT min(description) FROM pg.pg_description "
-    "WHERE objoid = o AND objsubid = n)",
-    "to_regclass(n) AS (SELECT min(oid) FROM pg.pg_class WHERE relname = n)",
-    "class_name(o) AS (SELECT min(relname) FROM pg.pg_class WHERE oid = o)",
-    "namespace_name(o) AS (SELECT min(nspname) FROM pg.pg_namespace WHERE oid = o)",
+    "format_type(o, m) AS (SELECT min(its_name) FROM pg.type_names WHERE its_type = o)",
+    "to_regtype(n) AS (SELECT min(its_type) FROM pg.type_names WHERE n IN (its_name, its_short))",
+    "obj_description(o) AS (SELECT min(its_words) FROM pg.words WHERE its_object = o "
+    "AND its_place = 0), (o, c) AS (SELECT min(its_words) FROM pg.words WHERE its_object = o "
+    "AND its_place = 0)",
+    "col_description(o, n) AS (SELECT min(its_words) FROM pg.words WHERE its_object = o "
+    "AND its_place = n)",
+    "to_regclass(n) AS (SELECT min(its_object) FROM pg.class_names WHERE its_name = n)",
+    "class_name(o) AS (SELECT min(its_name) FROM pg.class_names WHERE its_object = o)",
+    "namespace_name(o) AS (SELECT min(its_name) FROM pg.namespace_names WHERE its_object = o)",
     "current_schemas(b) AS CASE WHEN b THEN ['pg_catalog', 'public'] ELSE ['public'] END",
     "quote_ident(n) AS '\"' || replace(n, '\"', '\"\"') || '\"'",
     "quote_literal(n) AS '''' || replace(n, '''', '''''') || ''''",
@@ -51,7 +60,10 @@ MACROS = (
         for name in ("pg_table_is_visible", "pg_type_is_visible", "pg_function_is_visible",
                      "pg_opclass_is_visible", "pg_operator_is_visible", "pg_collation_is_visible")
     ),
-    _always("pg_is_other_temp_schema", "false", 1),
+    *(
+        _always(name, "false", 1)
+        for name in ("pg_is_other_temp_schema", "pg_relation_is_publishable")
+    ),
     _always("pg_has_role", "false", 2, 3),
     *(
         _always(name, "0::BIGINT", 1, 2)
@@ -65,6 +77,7 @@ MACROS = (
                      "shobj_description", "pg_get_partkeydef", "pg_get_functiondef",
                      "pg_get_function_result", "pg_get_function_arguments",
                      "pg_get_function_identity_arguments", "pg_get_statisticsobjdef",
+                     "pg_get_statisticsobjdef_columns",
                      "pg_tablespace_location", "pg_relation_filepath")
     ),
 )  # fmt: skip

@@ -32,9 +32,11 @@ def rows_of(state: State) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         "relfilenode": _TABLE, "reltablespace": 0, "relpages": 1,
         "reltuples": float(state.rows), "relallvisible": 0, "reltoastrelid": 0,
         "relhasindex": False, "relisshared": False, "relpersistence": "p",
-        "relkind": "r", "relnatts": len(columns), "relchecks": 0, "relhasrules": False, "relhastriggers": False, "relhassubclass": False,
+        "relkind": "r", "relnatts": len(columns), "relchecks": 0, "relhasrules": False,
+        "relhastriggers": False, "relhassubclass": False,
         "relrowsecurity": False, "relforcerowsecurity": False, "relispopulated": True,
         "relreplident": "n", "relispartition": False, "relrewrite": 0,
+        "relacl": [f"=r/{OWNER}"],
     }]  # fmt: skip
     yield "pg_catalog.pg_attribute", [
         {
@@ -106,7 +108,7 @@ def _types() -> Iterator[dict[str, Any]]:
         "typnamespace": NAMESPACES["pg_catalog"], "typowner": _OWNER, "typtype": "b",
         "typispreferred": False, "typisdefined": True, "typdelim": ",", "typrelid": 0,
         "typnotnull": False, "typbasetype": 0, "typtypmod": -1, "typndims": 0, "typcollation": 0,
-        "typalign": "i", "typstorage": "p", "typinput": 0, "typoutput": 0, "typsubscript": 0,
+        "typalign": "i", "typstorage": "p", "typinput": "in", "typoutput": "out", "typsubscript": "-",
     }  # fmt: skip
     for one in TYPES:
         yield {
@@ -118,6 +120,7 @@ def _types() -> Iterator[dict[str, Any]]:
             yield {
                 **usual, "oid": one.array, "typname": f"_{one.short}", "typlen": -1,
                 "typbyval": False, "typcategory": "A", "typelem": one.oid, "typarray": 0,
+                "typinput": "array_in",
             }  # fmt: skip
 
 

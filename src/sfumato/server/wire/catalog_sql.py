@@ -7,6 +7,7 @@ and settings that are nobody's business.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,105 +33,19 @@ _TYPE_OIDS = {name: one.oid for one in TYPES for name in (one.short, one.name)}
 
 # DuckDB's own, by sqlglot's names: they compute with their arguments and look at nothing else
 _HARMLESS = frozenset(
-    [
-        "abs",
-        "and",
-        "any",
-        "anyvalue",
-        "array",
-        "arrayagg",
-        "arrayall",
-        "arrayany",
-        "arraycat",
-        "arraycontains",
-        "arrayposition",
-        "arraysize",
-        "arraytostring",
-        "avg",
-        "between",
-        "bracket",
-        "case",
-        "cast",
-        "ceil",
-        "coalesce",
-        "concat",
-        "concatws",
-        "count",
-        "denserank",
-        "dpipe",
-        "exists",
-        "explodinggenerateseries",
-        "extract",
-        "firstvalue",
-        "floor",
-        "generateseries",
-        "greatest",
-        "groupconcat",
-        "if",
-        "in",
-        "initcap",
-        "lag",
-        "lastvalue",
-        "lead",
-        "least",
-        "left",
-        "length",
-        "like",
-        "ilike",
-        "logicaland",
-        "logicalor",
-        "lower",
-        "ltrim",
-        "max",
-        "min",
-        "mod",
-        "nullif",
-        "or",
-        "rank",
-        "regexpextract",
-        "regexpilike",
-        "regexplike",
-        "regexpreplace",
-        "replace",
-        "right",
-        "round",
-        "rownumber",
-        "rtrim",
-        "split",
-        "splitpart",
-        "startswith",
-        "stringtoarray",
-        "strposition",
-        "struct",
-        "substring",
-        "sum",
-        "trim",
-        "trycast",
-        "unnest",
-        "upper",
-        "xor",
-        "array_agg",
-        "array_length",
-        "array_position",
-        "array_to_string",
-        "ascii",
-        "bool_and",
-        "bool_or",
-        "cardinality",
-        "char_length",
-        "chr",
-        "concat_ws",
-        "generate_subscripts",
-        "octet_length",
-        "position",
-        "row_number",
-        "split_part",
-        "starts_with",
-        "string_agg",
-        "string_to_array",
-        "strpos",
-        "translate",
-    ]
+    re.findall(
+        r"\w+",
+        """abs and any anyvalue array arrayagg arrayall arrayany arraycat arraycontains
+        arrayposition arraysize arraytostring avg between bracket case cast ceil coalesce concat
+        concatws count denserank dpipe exists explode explodinggenerateseries extract firstvalue
+        floor generateseries greatest groupconcat if in initcap lag lastvalue lead least left
+        length like ilike logicaland logicalor lower ltrim max min mod nullif or rank
+        regexpextract regexpilike regexplike regexpreplace replace right round rownumber rtrim
+        split splitpart startswith stringtoarray strposition struct substring sum trim trycast
+        unnest upper xor array_agg array_length array_position array_to_string ascii bool_and
+        bool_or cardinality char_length chr concat_ws generate_subscripts octet_length position
+        row_number split_part starts_with string_agg string_to_array strpos translate""",
+    )
 )
 
 
@@ -200,6 +115,7 @@ class _Session:
     def _changes(self) -> dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]]:
         return {
             exp.Table: self._table,
+            exp.Column: _column,
             exp.Cast: self._cast,
             exp.Dot: self._dot,
             exp.Operator: _operator,
@@ -209,6 +125,7 @@ class _Session:
 
     def _table(self, node: exp.Expr) -> exp.Expr:
         if not isinstance(node.this, exp.Identifier):
+            node.set("db", None)
             return node  # a function, which is looked at by itself
         name, schema = node.name.lower(), node.text("db").lower()
         if node.text("catalog") and node.text("catalog").lower() != self.known.database.lower():
@@ -259,6 +176,8 @@ class _Session:
             if text is None:
                 return _call("format_type", inner, exp.null())
             return exp.convert(_TYPE_OIDS.get(text.rpartition(".")[2].lower(), 0))
+        if kind == "regproc" and text is not None:
+            return exp.convert(text.rpartition(".")[2])
         if kind == "regnamespace":
             return _call("namespace_name", inner)
         to = _CAST_TYPES.get(kind.partition("(")[0])
@@ -304,6 +223,7 @@ class _Session:
             "pg_my_temp_schema": 0,
             "txid_current": 1,
             "inet_server_port": 5432,
+            "json_build_object": None,  # of sequences, which there are none of
         }  # fmt: skip
         if name in facts:
             return exp.convert(facts[name])
@@ -312,7 +232,7 @@ class _Session:
         return None
 
     def _setting(self, name: str, node: exp.Expr) -> exp.Expr:
-        arguments = node.expressions
+        arguments = [one.this if isinstance(one, exp.Cast) else one for one in node.expressions]
         if not arguments or not all(
             isinstance(one, exp.Literal | exp.Boolean) for one in arguments
         ):
@@ -352,6 +272,13 @@ _CAST_TYPES = {
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     call = exp.Anonymous(this=name, expressions=list(arguments))
     return exp.Dot(this=exp.to_identifier("pg"), expression=call)
+
+
+def _column(node: exp.Expr) -> exp.Expr:
+    """pg_catalog.pg_class.oid: the table is known by its own name alone."""
+    node.set("db", None)
+    node.set("catalog", None)
+    return node
 
 
 def _named(item: exp.Expr) -> exp.Expr:

@@ -12,11 +12,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sfumato.server.caching import Cache
 from sfumato.server.databases import State
 from sfumato.server.wire.answers import Column
-from sfumato.server.wire.catalog_macros import MACROS
+from sfumato.server.wire.catalog_macros import MACROS, VIEWS
 from sfumato.server.wire.catalog_rows import rows_of
 from sfumato.server.wire.catalog_sql import Known, translated
 from sfumato.server.wire.errors import CANCELLED, NOT_SUPPORTED, TOO_LARGE, WireError
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _MEMORY, _MOST_ROWS = "256MB", 10_000
+_REMEMBERED = 2**22  # bytes of answers: tools ask the same again and again
+_Found: TypeAlias = tuple[list[tuple[str, str]], list[Sequence[Any]]]
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -57,17 +60,22 @@ class Catalogs:
         self._turn = threading.Lock()
         self._open: duckdb.DuckDBPyConnection | None = None
         self._known = Known(frozenset(), "")
+        self._answers = Cache[_Found](_REMEMBERED)
 
     def answer(
         self, text: str, user: str, number: int, settings: Settings, until: float
     ) -> tuple[list[Column], list[Sequence[Any]], float]:
         """The columns and rows of a statement, and the seconds it took; called in a thread."""
         connection = self._connection()
-        started = time.monotonic()
+        started = time.thread_time()
         sql = translated(text, self._known, user, number, settings)
-        names, rows = _fetched(connection.cursor(), sql, until)
+        found = self._answers.get(sql)
+        if found is None:
+            found = _fetched(connection.cursor(), sql, until)
+            self._answers.put(sql, found, len(sql) + _size(found))
+        names, rows = found
         columns = [Column(name, _kind(said), lambda line: line) for name, said in names]
-        return columns, rows, time.monotonic() - started
+        return columns, rows, time.thread_time() - started
 
     def close(self) -> None:
         """Let go of the memory."""
@@ -92,9 +100,12 @@ class Catalogs:
             connection.execute(f"CREATE TABLE {_own(name)} ({columns})")
         for name, rows in rows_of(self._state):
             _fill(connection, _own(name), rows)
-        connection.execute("CREATE TABLE pg.shown_types (oid BIGINT, shown VARCHAR)")
-        shown = [{"oid": one.oid, "shown": one.name} for one in TYPES]
-        _fill(connection, "pg.shown_types", shown)
+        connection.execute(
+            "CREATE TABLE pg.type_names (its_type BIGINT, its_name VARCHAR, its_short VARCHAR)"
+        )
+        _fill(connection, "pg.type_names", [*_type_names()])
+        for view in VIEWS:
+            connection.execute(f"CREATE VIEW pg.{view}")
         for macro in MACROS:
             connection.execute(f"CREATE MACRO pg.{macro}")
         connection.execute("SET lock_configuration = true")
@@ -102,9 +113,12 @@ class Catalogs:
         return connection
 
 
-def _fetched(
-    cursor: duckdb.DuckDBPyConnection, sql: str, until: float
-) -> tuple[list[tuple[str, str]], list[Sequence[Any]]]:
+def _size(found: _Found) -> int:
+    """About how many bytes of memory it takes."""
+    return 500 + sum(100 + len(str(value)) for row in found[1] for value in row)
+
+
+def _fetched(cursor: duckdb.DuckDBPyConnection, sql: str, until: float) -> _Found:
     """The columns, with DuckDB's types, and rows of a query that has so much time."""
     import duckdb
 
@@ -156,6 +170,15 @@ _OWN_TYPES = {
     "oid": "BIGINT", "int": "INTEGER", "bigint": "BIGINT", "bool": "BOOLEAN", "double": "DOUBLE",
     "text": "VARCHAR", "timestamptz": "TIMESTAMP", "int[]": "INTEGER[]", "text[]": "VARCHAR[]",
 }  # fmt: skip
+
+
+def _type_names() -> Iterator[dict[str, Any]]:
+    for one in TYPES:
+        yield {"its_type": one.oid, "its_name": one.name, "its_short": one.short}
+        if one.array:
+            yield {
+                "its_type": one.array, "its_name": f"{one.name}[]", "its_short": f"_{one.short}"
+            }  # fmt: skip
 
 
 def _own(name: str) -> str:

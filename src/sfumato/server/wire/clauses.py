@@ -93,6 +93,8 @@ def number(tokens: Sequence[Token], clause: str) -> int | None:
     if not tokens:
         raise WireError(SYNTAX, f"{clause} takes a number")
     first, others = tokens[0], [one.word for one in tokens[1:]]
+    if len(tokens) > 2 and tokens[1].text == "::":  # drivers say that it is a number
+        others = others[2:]
     if others not in ([], ["ROWS"], ["ROW"]):
         raise WireError(SYNTAX, f"{clause} takes a number", at=first.start + 1)
     if first.word in ("ALL", "NULL"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sfumato.errors import QueryRefused
 from sfumato.server.errors import ApiError
 
 SYNTAX = "42601"
@@ -69,29 +68,26 @@ def told(error: ApiError, columns: Iterable[str] = ()) -> WireError:
     state = _STATES.get(error.code, INTERNAL)
     if error.code == "query_refused":
         state = _state_of(error, columns)
-    hint = error.hint
+    hint = _HINT if error.code == "query_refused" else error.hint
     if error.retry_after is not None:
         hint = f"{hint} ({error.retry_after:.1f} s)"
     return WireError(state, error.message, hint, at=error.position)
 
 
-def refusal(found: QueryRefused) -> WireError:
-    """A statement that was not understood, or is not answered, before its columns are known."""
-    state = NOT_SUPPORTED if _is_unsupported(found.reason) else SYNTAX
-    return WireError(state, found.reason, at=found.position)
+_HINT = "ask like SELECT sex, COUNT(*) FROM t WHERE age BETWEEN 30 AND 50 GROUP BY sex"
 
 
 def _state_of(error: ApiError, columns: Iterable[str]) -> str:
     """A question is refused for its form, for a column that is not there, or for a value."""
-    if error.clause is None:
-        return NOT_SUPPORTED
-    known = {name.lower() for name in columns}
-    if error.clause.lower() in known:
+    clause = error.clause or "SELECT"
+    if clause.lower() in {name.lower() for name in columns}:
         return WRONG_KIND
-    if error.clause.isupper() or error.clause in ("text", "comment", "parameter", "number"):
-        return NOT_SUPPORTED if _is_unsupported(error.message) else SYNTAX
+    if clause.isupper() or clause in _PARTS:
+        return SYNTAX if any(one in error.message for one in _MISREAD) else NOT_SUPPORTED
     return NO_COLUMN
 
 
-def _is_unsupported(message: str) -> bool:
-    return "not supported" in message or "cannot stand here" in message
+_PARTS = frozenset(("text", "comment", "parameter", "number", "( )", "cast", "type", "query"))
+# what the readers of questions say of texts that are no SQL; all else is SQL that is not answered
+_MISREAD = ("not understood", "is never closed", "closes nothing", "nothing stands", "is empty",
+            "stands directly behind", "cannot be cut", "is expected")  # fmt: skip

@@ -41,6 +41,7 @@ _MOMENTS = {
     TIMESTAMPTZ.oid: "TIMESTAMP",
 }
 _DIGITS = 400  # of a number; no column has more
+_ZONED = re.compile(r"(\d+-\d\d-\d\d) ?[+-][\d:]+")  # a day as Java's driver writes it
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -73,6 +74,8 @@ def _written(text: str, type: int) -> str:
         return _number(text.strip())
     if type == BOOL.oid:
         return "TRUE" if text.lower() in ("t", "true", "1", "on", "yes", "y") else "FALSE"
+    if type == DATE.oid:
+        text = _ZONED.sub(r"\1", text)
     if type in _MOMENTS:
         return f"{_MOMENTS[type]} {quoted(text)}"
     if type in _NUMBERS:

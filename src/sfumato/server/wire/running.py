@@ -28,11 +28,12 @@ from sfumato.server.wire.errors import NOT_ALLOWED, WireError, told
 from sfumato.server.wire.outline import Outline, outlined
 from sfumato.server.wire.settings import Settings
 from sfumato.server.wire.startup import grant_of
-from sfumato.server.wire.statements import Shown, kind_of, tag_of
+from sfumato.server.wire.statements import Shown, is_about_session, kind_of, tag_of
 from sfumato.server.wire.tokens import Token
 from sfumato.server.wire.values import INT8, TEXT
 from sfumato.server.wire.values import kind_of as kind_of_type
 
+_SETTINGS = 10  # statements about the session cost as much as a question
 _LONG = 4_096  # letters; longer texts are read in a thread
 
 
@@ -78,7 +79,7 @@ class Running:
         try:
             grant = self.grant()
             who = grant.who
-            service.meter.take(who, costs.of_text(text))
+            await self._pay(who, text, tokens)
             with service.meter.request(who):
                 return await self._run(grant, request_id, text, tokens)
         except (ApiError, WireError) as problem:
@@ -104,7 +105,7 @@ class Running:
         if not tokens:
             return None
         grant = self.grant()
-        self.service.meter.take(grant.who, costs.of_text(text))
+        await self._pay(grant.who, text, tokens)
         kind, state = kind_of(tokens, self.database), grant.served.state
         if kind == "session":
             found = tokens[0].word == "SHOW" and tag_of(tokens, self.settings)
@@ -133,6 +134,26 @@ class Running:
             return await self._from_catalogs(grant, state, text)
         return await self._ask(grant, request_id, state, text, tokens)
 
+    async def _pay(self, who: str, text: str, tokens: Sequence[Token]) -> None:
+        """Pay for reading; tools do not ask again later, so they wait here.
+
+        What ends a transaction is never refused.
+        """
+        meter, price = self.service.meter, costs.of_text(text)
+        if is_about_session(tokens):
+            meter.charge(who, price / _SETTINGS)
+            return
+        until = time.monotonic() + self.service.limits.seconds
+        while True:
+            try:
+                meter.take(who, price)
+                return
+            except ApiError as limited:
+                wait = limited.retry_after or 0.0
+                if time.monotonic() + wait > until:
+                    raise
+                await asyncio.sleep(wait)
+
     def _set(self, tokens: Sequence[Token]) -> Rows:
         before = dict(self.settings.reported())
         found = tag_of(tokens, self.settings)
@@ -144,12 +165,10 @@ class Running:
     async def _from_catalogs(self, grant: Grant, state: State, text: str) -> Rows:
         service, catalogs = self.service, self.catalogs(state)
         until = time.monotonic() + service.limits.seconds
-        started = time.thread_time()
         columns, lines, seconds = await service.run_for(
             grant.who,
             lambda: catalogs.answer(text, self.user, self.number, self.settings, until),
         )
-        del started
         service.meter.charge(grant.who, 1000 * seconds)
         return Rows(columns, lines, f"SELECT {len(lines)}")
 

@@ -42,6 +42,11 @@ class Shown(NamedTuple):
     value: str
 
 
+def is_about_session(tokens: Sequence[Token]) -> bool:
+    """Whether a statement is about the session alone."""
+    return tokens[0].word in _SESSION
+
+
 def kind_of(tokens: Sequence[Token], database: str) -> Kind:
     """What a statement is about; what cannot be done is refused."""
     first = tokens[0]
