@@ -16,8 +16,7 @@ import httpx
 import pytest
 
 from sfumato.errors import LedgerError, ParameterError
-from sfumato.server import answering
-from sfumato.server import outcomes
+from sfumato.server import answering, outcomes
 from sfumato.server.errors import ApiError
 from sfumato.server.limits import Limits, Meter
 from sfumato.statdb.access.ledger import Ledger

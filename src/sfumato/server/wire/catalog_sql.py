@@ -93,7 +93,7 @@ class _Session:
 
     def tree(self, tree: exp.Expr) -> exp.Expr:
         """The translation of a tree."""
-        if tree.find(exp.Into, exp.Lock) is not None:
+        if tree.find(exp.Into, exp.Lock, exp.DML, exp.Command) is not None:
             raise WireError(NOT_SUPPORTED, "this statement is not supported")
         for select in tree.find_all(exp.Select):
             select.set("expressions", [_named(item) for item in select.expressions])

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _MEMORY, _MOST_ROWS = "256MB", 10_000
+_AGAIN = 0.02  # seconds
 _REMEMBERED = 2**22  # bytes of answers: tools ask the same again and again
 _Found: TypeAlias = tuple[list[tuple[str, str]], list[Sequence[Any]]]
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -122,7 +123,8 @@ def _fetched(cursor: duckdb.DuckDBPyConnection, sql: str, until: float) -> _Foun
     """The columns, with DuckDB's types, and rows of a query that has so much time."""
     import duckdb
 
-    alarm = threading.Timer(max(0.0, until - time.monotonic()), cursor.interrupt)
+    done = threading.Event()
+    alarm = threading.Thread(target=_interrupt, args=(cursor, until, done), daemon=True)
     alarm.start()
     try:
         rows: list[Sequence[Any]] = [*cursor.execute(sql).fetchmany(_MOST_ROWS + 1)]
@@ -135,11 +137,19 @@ def _fetched(cursor: duckdb.DuckDBPyConnection, sql: str, until: float) -> _Foun
         # what it says speaks of the translation, not of what was sent
         raise WireError(NOT_SUPPORTED, "this use of the system catalogs is not supported") from None
     finally:
-        alarm.cancel()
+        done.set()
+        alarm.join()
         cursor.close()
     if len(rows) > _MOST_ROWS:
         raise WireError(TOO_LARGE, f"the statement gives more than {_MOST_ROWS:,} rows")
     return names, rows
+
+
+def _interrupt(cursor: duckdb.DuckDBPyConnection, until: float, done: threading.Event) -> None:
+    """End a query when its time is up; while it is still planned, it does not hear of that."""
+    done.wait(max(0.0, until - time.monotonic()))
+    while not done.wait(_AGAIN):
+        cursor.interrupt()
 
 
 def _kind(said: str) -> Kind:

@@ -46,7 +46,14 @@ def cut(tokens: Sequence[Token]) -> Clauses:
             raise WireError(SYNTAX, f"{token.text!r} is not understood here", at=token.start + 1)
         else:
             found[next(reversed(found))].append(token)
+    for word, inside_it in found.items():
+        if not inside_it:
+            raise WireError(SYNTAX, f"nothing stands behind {word}", at=_end(tokens))
     return found
+
+
+def _end(tokens: Sequence[Token]) -> int:
+    return tokens[-1].start + len(tokens[-1].text)
 
 
 def _may_follow(word: str, found: Clauses) -> bool:

@@ -87,7 +87,7 @@ def _next(
         return _cast(tokens, at, pieces)
     if token.word in _READERS and _text(tokens, at + 1) == "(":
         return _read_by_format(tokens, at, pieces)
-    if token.kind in ("text", "number"):
+    if token.kind in ("text", "number") or token.word in _CONSTANTS:
         return _literal(tokens, at, pieces)
     if token.word in _MOMENTS and (end := _typed(tokens, at, pieces)):
         return end
@@ -99,12 +99,14 @@ def _next(
 
 def _literal(tokens: Sequence[Token], at: int, pieces: Pieces) -> int:
     """A literal, and all casts behind it."""
-    token, end = tokens[at], at + 1
-    written = token.text
+    return _add(tokens, at, at + 1, tokens[at].text, pieces)
+
+
+def _add(tokens: Sequence[Token], at: int, end: int, written: str, pieces: Pieces) -> int:
     while _text(tokens, end) == "::":
         word, end = _type(tokens, end + 1)
-        written = _converted(token, written, word)
-    pieces.add(written, token.start)
+        written = _converted(tokens[at], written, word)
+    pieces.add(written, tokens[at].start)
     return end
 
 
@@ -151,8 +153,7 @@ def _typed(tokens: Sequence[Token], at: int, pieces: Pieces) -> int:
     """TIMESTAMP WITH TIME ZONE '...', of which the zone is in the text; 0 if it is none."""
     word, end = _type(tokens, at)
     if end < len(tokens) and tokens[end].kind == "text":
-        pieces.add(f"{_MOMENTS[word]} {tokens[end].text}", tokens[at].start)
-        return end + 1
+        return _add(tokens, at, end + 1, f"{_MOMENTS[word]} {tokens[end].text}", pieces)
     return 0
 
 
@@ -168,6 +169,7 @@ def _type(tokens: Sequence[Token], at: int) -> tuple[str, int]:
     return word, end
 
 
+_CONSTANTS = frozenset(("TRUE", "FALSE", "NULL"))
 _MOMENTS = {"DATE": "DATE", "TIME": "TIME", "TIMESTAMP": "TIMESTAMP", "TIMESTAMPTZ": "TIMESTAMP"}
 _TEXTS = frozenset(("TEXT", "VARCHAR", "CHARACTER", "BPCHAR", "CHAR", "NAME", "UNKNOWN"))
 _NUMBERS = frozenset(
@@ -179,6 +181,8 @@ _NUMBERS = frozenset(
 def _converted(value: Token, written: str, word: str) -> str:
     """A literal under a cast, if the cast changes nothing but its type."""
     is_text = written.startswith("'")
+    if written.upper() in _CONSTANTS:
+        return written
     if word in _TEXTS and is_text:
         return written
     if word in _MOMENTS and "'" in written:

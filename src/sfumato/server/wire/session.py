@@ -82,6 +82,7 @@ class Session:
             except (WireError, ApiError) as problem:
                 self._skipping = True
                 self._fail(problem)
+                await self.line.flush()
 
     async def _step(self, kind: bytes, body: Body) -> None:
         steps: Mapping[bytes, Callable[[Body], Awaitable[None]]] = {
