@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.server.limits import Limits
 from sfumato.server.wire.catalog_sql import Known, translated
+from sfumato.server.wire.endpoint import Endpoint
 from sfumato.server.wire.errors import WireError
 from sfumato.server.wire.settings import Settings
 from tests.server.kit import copied, records
@@ -26,9 +27,12 @@ DBEAVER = (
     "SELECT db.oid,db.* FROM pg_catalog.pg_database db WHERE datallowconn AND NOT datistemplate OR "
     "db.datname = 'people' ORDER BY db.datname",
     "select * from pg_catalog.pg_settings where name='standard_conforming_strings'",
-    "SELECT c.oid,c.*,d.description,pg_catalog.pg_get_expr(c.relpartbound, c.oid) as partition_expr, "
-    "pg_catalog.pg_get_partkeydef(c.oid) as partition_key FROM pg_catalog.pg_class c LEFT OUTER JOIN "
-    "pg_catalog.pg_description d ON d.objoid=c.oid AND d.objsubid=0 AND d.classoid='pg_class'::regclass "
+    "SELECT c.oid,c.*,d.description,pg_catalog.pg_get_expr(c.relpartbound, c.oid) as "
+    "partition_expr, "
+    "pg_catalog.pg_get_partkeydef(c.oid) as partition_key FROM pg_catalog.pg_class c LEFT OUTER "
+    "JOIN "
+    "pg_catalog.pg_description d ON d.objoid=c.oid AND d.objsubid=0 AND "
+    "d.classoid='pg_class'::regclass "
     "WHERE c.relnamespace=2200 AND c.relkind not in ('i','I','c')",
     "SELECT c.relname,a.*,pg_catalog.pg_get_expr(ad.adbin, ad.adrelid, true) as def_value,"
     "dsc.description,dep.objid FROM pg_catalog.pg_attribute a INNER JOIN pg_catalog.pg_class c ON "
@@ -38,16 +42,19 @@ DBEAVER = (
     "dep.deptype = 'i' and dep.refobjsubid = a.attnum and dep.classid = dep.refclassid WHERE NOT "
     "a.attisdropped AND c.relkind not in ('i','I','c') AND c.oid=16384 ORDER BY a.attnum",
     "SELECT t.oid,t.*,c.relkind,format_type(nullif(t.typbasetype, 0), t.typtypmod) as "
-    "base_type_name, d.description FROM pg_catalog.pg_type t LEFT OUTER JOIN pg_catalog.pg_type et ON "
+    "base_type_name, d.description FROM pg_catalog.pg_type t LEFT OUTER JOIN pg_catalog.pg_type "
+    "et ON "
     "et.oid=t.typelem LEFT OUTER JOIN pg_catalog.pg_class c ON c.oid=t.typrelid LEFT OUTER JOIN "
-    "pg_catalog.pg_description d ON t.oid=d.objoid WHERE t.typname IS NOT NULL AND (c.relkind IS NULL "
+    "pg_catalog.pg_description d ON t.oid=d.objoid WHERE t.typname IS NOT NULL AND (c.relkind "
+    "IS NULL "
     "OR c.relkind = 'c') AND (et.typcategory IS NULL OR et.typcategory <> 'C')",
 )
 # ... and the first things that Metabase, Superset and Grafana ask
 OTHERS = (
     'SELECT nspname AS "table-schema", relname AS "table-name", a.attname, '
     "pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_catalog.pg_namespace n JOIN "
-    "pg_catalog.pg_class c ON c.relnamespace = n.oid JOIN pg_catalog.pg_attribute a ON a.attrelid = "
+    "pg_catalog.pg_class c ON c.relnamespace = n.oid JOIN pg_catalog.pg_attribute a ON "
+    "a.attrelid = "
     "c.oid WHERE n.nspname !~ '^pg_' AND a.attnum > 0",
     "SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_schema "
     "NOT IN ('pg_catalog', 'information_schema') ORDER BY table_schema, table_name",
@@ -56,7 +63,8 @@ OTHERS = (
     "SELECT quote_ident(table_name) AS value FROM information_schema.tables WHERE quote_ident("
     "table_schema) NOT IN ('information_schema', 'pg_catalog')",
     "SELECT current_setting('server_version_num')::int/100 as version",
-    "WITH tables AS (SELECT relname AS n FROM pg_class WHERE relkind IN ('r','v')) SELECT n FROM tables",
+    "WITH tables AS (SELECT relname AS n FROM pg_class WHERE relkind IN ('r','v')) SELECT n "
+    "FROM tables",
     "SHOW TRANSACTION ISOLATION LEVEL",
     "SELECT has_table_privilege('people', 'SELECT'), pg_backend_pid() > 0, version()",
 )
@@ -116,7 +124,9 @@ def test_nothing_else_is_reached(served: Served, sql: str) -> None:
 def test_the_connection_itself_is_locked(served: Served) -> None:
     """Even what would slip through the translation reaches no file and changes no setting."""
     served.rows("people", "SELECT relname FROM pg_class")
-    (catalogs,) = [one for one in _open(served) if one._known.database == "people"]
+    (endpoint,) = served.app.beside
+    assert isinstance(endpoint, Endpoint)
+    _, catalogs = endpoint._catalogs["people"]
     connection = catalogs._connection()
     for sql in (
         "SELECT * FROM read_text('/etc/passwd')",
@@ -127,10 +137,6 @@ def test_the_connection_itself_is_locked(served: Served) -> None:
     ):
         with pytest.raises(Exception, match=r"disabled|locked|configuration|Permission"):
             connection.cursor().execute(sql)
-
-
-def _open(served: Served) -> list[object]:
-    return [catalogs for one in served.app.beside for _, catalogs in one._catalogs.values()]
 
 
 def test_a_statement_has_so_much_time_and_gives_so_many_rows(

@@ -1,4 +1,4 @@
-"""Who is let in over the PostgreSQL protocol, what is recorded, and what happens when it cannot be."""
+"""Who is let in over the PostgreSQL protocol, and what is recorded of it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_token_opens_its_own_database_alone(
     with serving(people, wages) as served:
         for name in ("wages", "nothing"):
             with (
-                pytest.raises(psycopg.OperationalError, match="HINT:  you may ask people$"),
+                pytest.raises(psycopg.OperationalError, match=r"HINT:  you may ask people$"),
                 served.connected(name, password=token),
             ):
                 pass
@@ -169,7 +169,7 @@ def test_every_question_is_recorded_once_as_over_http(
     wire, refusal, http = records(folder)
     assert wire.entry.question == sql
     assert (wire.entry.canonical, wire.entry.answer) == (http.entry.canonical, http.entry.answer)
-    assert [f'"lo":{rows[0][0]},"hi":{rows[0][1]}' in wire.entry.answer] == [True]
+    assert f'"lo":{rows[0][0]},"hi":{rows[0][1]}' in (wire.entry.answer or "")
     assert (refusal.entry.kind, refusal.entry.question) == ("refusal", "SELECT * FROM people")
 
 
@@ -182,7 +182,7 @@ def test_nothing_leaves_that_cannot_be_recorded(
 
     def appending(ledger: Ledger, entries: object) -> object:
         if full:
-            raise LedgerError("the disk is full")
+            raise LedgerError("the disk is full", path=folder)
         return original(ledger, entries)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Ledger, "append", appending)
@@ -208,7 +208,12 @@ def test_a_statement_is_cancelled_and_recorded_all_the_same(
 
     with serving(folder) as served, served.connected("people") as connection:
         monkeypatch.setattr(Responder, "counted", slowly)
-        canceller = threading.Thread(target=lambda: (asked.wait(20), connection.cancel_safe()))
+
+        def cancel() -> None:
+            asked.wait(20)
+            connection.cancel_safe()
+
+        canceller = threading.Thread(target=cancel)
         canceller.start()
         with pytest.raises(psycopg.errors.QueryCanceled, match="user request"):
             connection.execute(f"{COUNT} WHERE age = 33".encode())
