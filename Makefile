@@ -18,11 +18,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate \
 	--python-version 3.11 $(LOCK_ARGS) pyproject.toml
 
+# Tests that run on real clusters, of every kind that is installed.
+ON_CLUSTERS = $(shell grep -rlE 'real_cluster|spark_cluster' --include='test_*.py' tests)
+KILLS := tests/unit/engines/test_kills.py
+HAS_JAVA := command -v java >/dev/null || [ -n "$$JAVA_HOME" ]
+NO_JAVA := no Java: the tests on Spark are skipped; install a JDK of version 17 or newer
+
 # Tests start hundreds of programs: Python keeps what it compiles, even where the shell says otherwise.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick coverage browser lint types format bench fuzz spark kills reproduce lock commands build clean
+.PHONY: help demo test quick coverage browser lint types format bench fuzz java spark kills image reproduce
+.PHONY: lock commands site build clean
 .DELETE_ON_ERROR:
 
 help: ## Print this list
@@ -68,21 +75,32 @@ bench: $(VENV)/.dev ## Measure speed against peers and physical limits
 fuzz: $(VENV)/.dev ## Judge random tables, databases, damages and faults: FUZZ_ARGS="releases --count 100000"
 	@$(BIN)/python -m fuzzing $(FUZZ_ARGS)
 
-spark: ## Run the tests of clusters on Spark, in an environment of its own (half a gigabyte, needs Java)
-	@command -v java >/dev/null || [ -n "$$JAVA_HOME" ] || \
+java: ## Install Java for Spark, if it is missing and apt can
+	@$(HAS_JAVA) || \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "installing a JDK"; \
-			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-				openjdk-17-jre-headless >/dev/null; \
+			echo "installing Java"; \
+			export DEBIAN_FRONTEND=noninteractive; \
+			apt-get update -qq; \
+			apt-get install -y -qq openjdk-17-jre-headless >/dev/null 2>&1 || \
+				apt-get install -y -qq default-jre-headless >/dev/null || echo "apt cannot" >&2; \
 		fi
-	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then \
-		$(MAKE) --no-print-directory VENV=.venv-spark .venv-spark/.spark && \
-		.venv-spark/bin/python -m pytest -q -k spark tests/conformance/test_clusters_alike.py \
-			tests/unit/engines/test_kills.py tests/unit/engines/test_spark.py $(PYTEST_ARGS); \
-	else echo "no Java: the tests on Spark are skipped; install a JDK of version 17 or newer"; fi
 
-kills: $(VENV)/.dev ## Kill workers of a cluster in the middle of their work, twenty times
-	@SFUMATO_KILLS=20 $(BIN)/python -m pytest -q tests/unit/engines/test_kills.py $(PYTEST_ARGS)
+spark: java ## Run the tests of clusters on Spark, in an environment of its own (half a gigabyte, needs Java)
+	@if $(HAS_JAVA); then \
+		$(MAKE) --no-print-directory VENV=.venv-spark .venv-spark/.spark && \
+		.venv-spark/bin/python -m pytest -q -k spark $(ON_CLUSTERS) $(PYTEST_ARGS); \
+	else echo "$(NO_JAVA)"; fi
+
+kills: java $(VENV)/.dev ## Kill workers of clusters in the middle of their work, twenty times on each
+	@if $(HAS_JAVA); then \
+		$(MAKE) --no-print-directory VENV=.venv-spark .venv-spark/.spark && \
+		SFUMATO_KILLS=20 .venv-spark/bin/python -m pytest -q $(KILLS) $(PYTEST_ARGS); \
+	else \
+		echo "$(NO_JAVA)"; SFUMATO_KILLS=20 $(BIN)/python -m pytest -q $(KILLS) $(PYTEST_ARGS); \
+	fi
+
+image: $(VENV)/.dev ## Build and run the container image, from packages only (root, podman, some minutes)
+	@SFUMATO_IMAGE=1 $(BIN)/python -m pytest -q tests/containers $(PYTEST_ARGS)
 
 reproduce: $(VENV)/.runtime ## Regenerate the figures of the Mondrian paper
 	@$(BIN)/sfumato reproduce mondrian
@@ -98,6 +116,9 @@ lock: ## Resolve the dependencies again into requirements/ (needs uv)
 
 commands: $(VENV)/.dev ## Write the page of every command into docs/commands
 	@$(BIN)/python -m tools.write_command_pages
+
+site: $(VENV)/.dev ## Build the site of docs/ into build/site, with search; it opens without a network
+	@$(BIN)/python -m tools.site
 
 build: $(VENV)/.runtime ## Build the wheel and the source archive into dist/
 	@rm -rf dist

@@ -35,7 +35,7 @@ from sfumato.algorithms.base import Partitioner
 from sfumato.audits.attacks.boosting import Boosting
 from sfumato.audits.attacks.definetti import DeFinetti
 from sfumato.audits.attacks.equality import candidates_of_cohorts, closed, upper_ends
-from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.frame import Candidates, known_people
 from sfumato.audits.attacks.matching import Knowledge
 from sfumato.audits.attacks.naive_bayes import NaiveBayes
 from sfumato.audits.attacks.outside import Outside, studied, without_release
@@ -239,7 +239,9 @@ def _closed(people: sf.Microdata, m: int, cohort: int) -> Candidates:
         db = sf.StatDB.create(
             path, table, m=m, first="signatures", cohort=cohort, seed=0, experiment=True
         )
-        cohorts = closed(upper_ends(db, table, PERSON, sensitive), people.n_rows, sensitive.size)
+        cohorts = closed(
+            upper_ends(db, known_people(table), PERSON, sensitive), people.n_rows, sensitive.size
+        )
     return candidates_of_cohorts(cohorts, people, sensitive)
 
 

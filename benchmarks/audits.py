@@ -24,6 +24,7 @@ from benchmarks.measure import Line, seconds
 from sfumato.algorithms.base import Partitioner
 from sfumato.audits.attacks.definetti import DeFinetti
 from sfumato.audits.attacks.equality import Upper, closed, upper_ends
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.releases import candidates_of
 
 L, BUCKET = 10, 10_000
@@ -66,7 +67,7 @@ def _closing(cohort: int | None) -> Line:
             experiment=True,
         )
         asked = Counter[str]()
-        upper = _counted(upper_ends(db, people, PERSON, people.sensitive[0]), asked)
+        upper = _counted(upper_ends(db, known_people(people), PERSON, people.sensitive[0]), asked)
         start = time.process_time()
         found = closed(upper, BUCKET, L)
         spent = time.process_time() - start

@@ -8,6 +8,7 @@ tests/docs/test_command_pages.py fails if a page is not current.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import click
 from sfumato.cli.main import cli
 
 FOLDER = Path(__file__).parents[1] / "docs" / "commands"
-_WIDTH = 96
+_WIDE = 10_000  # help is filled by whoever shows the page
+_AS_IS = re.compile(r"^\x08\n(.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _START = """# Commands
 
 A page for each, which says what `--help` says. Exit codes: 0 done, 1 a promise is broken, 2 bad
@@ -75,17 +77,42 @@ def _file(path: tuple[str, ...]) -> str:
 
 
 def _summary(command: click.Command) -> str:
-    said = inspect.cleandoc(command.help or "").split("\n\n")[0]
+    said = _said(command).split("\n\n")[0]
     return " ".join(said.split()).replace("|", "\\|")
+
+
+def _said(command: click.Command) -> str:
+    return inspect.cleandoc(command.help or "")
 
 
 def _page(path: tuple[str, ...], command: click.Command) -> str:
     name = " ".join(("sfumato", *path))
     context = click.Context(
-        command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH,
+        command, info_name=name, max_content_width=_WIDE, terminal_width=_WIDE,
         help_option_names=["-h", "--help"],
     )  # fmt: skip
-    return f"# {name}\n\n```text\n{command.get_help(context)}\n```\n"
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    parts = (f"# {name}", f"```text\n{usage}\n```", _described(command), "## Options")
+    return "\n\n".join((*parts, "".join(_options(command, context))))
+
+
+def _described(command: click.Command) -> str:
+    """The description, in which what is not to be filled stands as it is."""
+    said = _AS_IS.sub(lambda found: f"```text\n{found[1].rstrip()}\n```\n\n", _said(command))
+    return said.strip()
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    for one in command.get_params(context):
+        told = one.get_help_record(context) if isinstance(one, click.Option) else None
+        if told is not None:
+            names, said = told
+            yield f"- `{names}`: {_harmless(said)}\n"
+
+
+def _harmless(text: str) -> str:
+    """Plain text, of which Markdown makes nothing else."""
+    return re.sub(r"([\\`*_\[])", r"\\\1", " ".join(text.split()))
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         prefix_taxonomy,
         suggest_taxonomy,
     )
+    from sfumato.core.words import Words
     from sfumato.engines.reading import read
     from sfumato.exploring import Exploration, explore
     from sfumato.forms.anatomized.release import AnatomizedTables

@@ -44,8 +44,8 @@ FACE_LAYER = 9
 
 # Imported by the functions that need them, so that ``import sfumato`` stays fast.
 HEAVY = {
-    "cloudpickle", "dask", "distributed", "matplotlib", "pandas", "polars", "pyspark", "sklearn",
-    "starlette", "uvicorn",
+    "cloudpickle", "dask", "distributed", "matplotlib", "pandas", "polars", "psycopg", "pyspark",
+    "sklearn", "starlette", "uvicorn",
 }  # fmt: skip
 HEAVY_PREFIXES = ("adbc_driver_",)
 NUMBA_HOME = "core/compiled.py"

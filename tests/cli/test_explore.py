@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 from pathlib import Path
@@ -37,6 +38,35 @@ def test_a_recommendation_whose_command_runs(place: Path) -> None:
     again = sfumato(place, "explore", "people.csv", "-s", "schema.toml", *FEW)
     assert again.returncode == 2
     assert "--force" in again.stderr
+
+
+def test_the_command_reads_the_table_as_it_was_read(place: Path) -> None:
+    lines = (place / "people.csv").read_text().splitlines()
+    (place / "a.csv").write_text("\n".join(lines[1:300]) + "\n")
+    (place / "b.csv").write_text("\n".join(lines[300:]) + "\n")
+    read = ("a.csv", "b.csv", "-s", "schema.toml", "--names", "age,pay", "--missing", "99")
+    done = sfumato(place, "explore", *read, *FEW)
+    assert done.returncode == 0, done.stderr
+    (command,) = (line for line in done.stdout.splitlines() if line.startswith("sfumato publish"))
+    assert command.startswith(
+        "sfumato publish a.csv b.csv -s schema.toml --missing 99 --names age,pay"
+    )
+    published = sfumato(place, *shlex.split(command)[1:], "--no-audit")
+    assert published.returncode == 0, published.stderr
+    assert command.replace("&", "&amp;") in (place / "explore.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("asked", ["explore", "inspect"])
+def test_what_is_piped_in_is_named_as_it_was(
+    place: Path, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = io.TextIOWrapper(io.BytesIO((place / "people.csv").read_bytes()))
+    monkeypatch.setattr("sys.stdin", table)
+    more = FEW if asked == "explore" else ("-o", "again.toml")
+    done = sfumato(place, asked, "-", "-s", "schema.toml", *more)
+    assert done.returncode == 0, done.stderr
+    assert "sfumato publish - -s " in done.stdout
+    assert "stdin" not in done.stdout
 
 
 def test_json_has_every_point_and_writes_nothing(place: Path) -> None:

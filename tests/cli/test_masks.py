@@ -67,7 +67,7 @@ def test_other_masks_verify_query_evaluate_audit(place: Path, more: list[str], s
     assert "With 80% confidence" in asked.stdout
     assert evaluated(place, more[0], "few.toml")["moments"]
     truth = ("--truth", "patients.csv", "-s", "few.toml")
-    assert "nearest row" in sfumato(place, "audit", more[0], *truth).stdout
+    assert "nearest rows" in sfumato(place, "audit", more[0], *truth).stdout
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from tests.conformance.test_engines_alike import (
     LEAVING,
     LITTLE,
     SCHEMA,
+    SERVING,
     TABLES,
     _plans,
     made,
@@ -40,7 +41,7 @@ from tests.support.clusters import cluster as real_cluster
 
 PIECES = (1, 2, 7)
 MODELS = (sf.KAnonymity(4), sf.LDiversity(1.75), sf.TCloseness(0.4))
-ALGORITHMS = [*planners(), *LEAVING]
+ALGORITHMS = [*planners(), *SERVING, *LEAVING]
 
 
 @pytest.fixture(autouse=True)

@@ -22,8 +22,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.algorithms.base import Partitioner, Planner
-from sfumato.algorithms.mondrian import bins, node_counts
+from sfumato.algorithms.mondrian import bins, node_counts, workload
 from sfumato.algorithms.mondrian import regions as region_plan
+from sfumato.algorithms.mondrian.planning import Planning
 from sfumato.engines import domains, room, typed_rows
 from sfumato.errors import Infeasible, OutOfMemory, ParameterError, SfumatoError, SfumatoWarning
 from sfumato.forms.columns import Labels
@@ -78,6 +79,15 @@ def crowd() -> pa.Table:
 
 
 TABLES = {"people": people, "crowd": crowd}
+WORKLOAD = [
+    sf.Query({"age": sf.between(25, 40)}),
+    sf.Query({"town": ["A", "C"], "income": sf.at_most(30)}),
+    sf.Query({"job": ["cook"]}),
+]
+SERVING = (
+    sf.Mondrian(workload=WORKLOAD),
+    sf.Mondrian(workload=WORKLOAD, weights=[1, 9, 0.5], relaxed=True, choose="round-robin"),
+)
 LEAVING = (sf.FullDomain(suppress=0.1), sf.Subtree(suppress=0.1), sf.Sibling(suppress=0.1))
 
 
@@ -169,7 +179,7 @@ def test_some_algorithms_plan() -> None:
 
 @pytest.mark.parametrize(
     ("algorithm", "table"),
-    [*product(planners(), TABLES), *product(LEAVING, ["crowd"])],
+    [*product([*planners(), *SERVING], TABLES), *product(LEAVING, ["crowd"])],
     ids=identify,
 )
 def test_every_model_is_kept_by_the_same_groups(
@@ -314,14 +324,62 @@ def test_too_many_combinations_say_what_they_need(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "algorithm",
-    [sf.FullDomain(qids=[["age"], ["town"]]), sf.Mondrian(relaxed=True)],
-    ids=["qids", "relaxed"],
+    [sf.FullDomain(qids=[["age"], ["town"]]), sf.Mondrian(target="ill")],
+    ids=["qids", "target"],
 )
 def test_what_needs_all_rows_says_so(algorithm: Partitioner, tmp_path: Path) -> None:
     pq.write_table(people(), tmp_path / "in.parquet")
     how: dict[str, Any] = {"algorithm": algorithm, "model": sf.DistinctLDiversity(2)}
     refused = made(tmp_path / "in.parquet", SCHEMA, tmp_path / "s", engine="stream", **how)
     assert str(refused).endswith("all rows in memory; use the in-memory engine")
+
+
+def test_queries_are_weighed_by_the_same_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, regions: list[int]
+) -> None:
+    """A sample of them, whichever part they are in."""
+    monkeypatch.setattr(workload, "_SAMPLE", ROWS // 9)
+    pq.write_table(people(), tmp_path / "in.parquet")
+    how: dict[str, Any] = {"algorithm": SERVING[0]}
+    memory = made(tmp_path / "in.parquet", SCHEMA, tmp_path / "m", **how)
+    assert isinstance(memory, dict)
+    assert memory == streamed(tmp_path / "in.parquet", SCHEMA, tmp_path / "s", **how)
+    assert max(regions) > 1
+    usual = made(tmp_path / "in.parquet", SCHEMA, tmp_path / "u")
+    assert isinstance(usual, dict)
+    assert memory["generalized.parquet"] != usual["generalized.parquet"]
+
+
+def test_what_even_cuts_do_not_keep_others_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all that a round of cuts may come to, each is compared with memory."""
+    came_to: set[str] = set()
+    safe, along = Planning._safe, Planning._along
+
+    def watching_safe(self: Planning, nodes: Any, cuts: Any) -> Any:
+        found = safe(self, nodes, cuts)
+        came_to.update("even" for _ in found)
+        return found
+
+    def watching_along(self: Planning, *given: Any) -> Any:
+        found = along(self, *given)
+        came_to.add("none" if found is None else "another")
+        return found
+
+    monkeypatch.setattr(Planning, "_safe", watching_safe)
+    monkeypatch.setattr(Planning, "_along", watching_along)
+    chance = np.random.default_rng(1)
+    ages = chance.integers(20, 60, ROWS)
+    ills = np.where(ages < 41, "flu", chance.choice(["cold", "gout", "mumps"], ROWS))
+    table = people().set_column(0, "age", pa.array(ages)).set_column(4, "ill", pa.array(ills))
+    pq.write_table(table, tmp_path / "in.parquet")
+    for number, model in enumerate((sf.LDiversity(1.75), sf.TCloseness(0.3), sf.LDiversity(1.4))):
+        how: dict[str, Any] = {"algorithm": sf.Mondrian(relaxed=True), "model": model}
+        memory = made(tmp_path / "in.parquet", SCHEMA, tmp_path / f"m{number}", **how)
+        stream = streamed(tmp_path / "in.parquet", SCHEMA, tmp_path / f"s{number}", **how)
+        assert memory == stream
+    assert came_to == {"even", "another", "none"}
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7])

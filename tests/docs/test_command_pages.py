@@ -27,4 +27,4 @@ def test_pages_are_current() -> None:
 def test_every_command_has_a_page_and_help() -> None:
     found = pages()
     assert {"publish.md", "statdb-create.md", "inspect.md"} <= set(found)
-    assert all("Options:" in page for name, page in found.items() if name != "README.md")
+    assert all("## Options" in page for name, page in found.items() if name != "README.md")

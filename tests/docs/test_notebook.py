@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tools.site.notebook import executed
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
 
@@ -17,17 +18,6 @@ def cells() -> Iterator[dict[str, Any]]:
     content = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     assert content["nbformat"] == 4
     yield from content["cells"]
-
-
-def executed(source: str, names: dict[str, Any]) -> Any:
-    """What a cell shows: the value of its last line, if that is an expression."""
-    tree = ast.parse(source)
-    last = tree.body[-1]
-    if not isinstance(last, ast.Expr):
-        exec(compile(tree, "<cell>", "exec"), names)
-        return None
-    exec(compile(ast.Module(tree.body[:-1], []), "<cell>", "exec"), names)
-    return eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)
 
 
 def test_the_cells_run_and_show_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

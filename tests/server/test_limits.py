@@ -220,7 +220,7 @@ def test_a_full_disk_stops_answering_and_says_so(
         known = kit.answer(FLU)
         assert kit.http.get("/ready").status_code == 200
         monkeypatch.setattr(Ledger, "append", appending)
-        monkeypatch.setattr("sfumato.server.ledger_writer._can_write", lambda _: not full)
+        monkeypatch.setattr("sfumato.statdb.access.ledger.can_write", lambda _: not full)
         for sql in (FLU, COUNT, "SELECT nothing"):
             reply = kit.ask(sql)
             require_error(reply, 503, "ledger_unavailable")
@@ -262,7 +262,7 @@ def test_a_disk_without_room_is_not_ready(
     folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(copied(folder_of_people, tmp_path)) as kit:
-        monkeypatch.setattr("sfumato.server.ledger_writer._ROOM", 2**80)
+        monkeypatch.setattr("sfumato.statdb.access.ledger_files._ROOM", 2**80)
         require_error(kit.http.get("/ready"), 503, "ledger_unavailable")
 
 

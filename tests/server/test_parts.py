@@ -22,6 +22,7 @@ from sfumato.server.logs import Log
 from sfumato.server.sentences import in_words, long_guarantee, sentence
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_records import Entry
+from sfumato.statdb.access.places import Place
 from sfumato.statdb.layout.making import Framework
 from tests.server.conftest import wages
 from tests.server.kit import copied, records, running
@@ -158,7 +159,7 @@ def test_an_exact_count_is_said_to_be_exact() -> None:
 
 def test_entries_that_wait_are_committed_together(folder_of_people: Path, tmp_path: Path) -> None:
     folder = copied(folder_of_people, tmp_path)
-    writer = LedgerWriter(folder)
+    writer = LedgerWriter(Place.of(folder))
 
     async def many() -> None:
         await asyncio.gather(*(writer.append([entry(f"{i:016}")]) for i in range(200)))
@@ -173,7 +174,7 @@ def test_entries_that_wait_are_committed_together(folder_of_people: Path, tmp_pa
 def test_a_commit_that_fails_fails_all_of_its_answers(
     folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer = LedgerWriter(copied(folder_of_people, tmp_path))
+    writer = LedgerWriter(Place.of(copied(folder_of_people, tmp_path)))
 
     def broken(*_: Any) -> Any:
         raise MemoryError

@@ -14,12 +14,12 @@ from tests.server.kit import COUNT, FLU, Kit, copied, require_error, running
 from tests.support.waiting import PATIENCE, eventually
 
 
-def change(folder: Path, start: int) -> None:
+def change(folder: Path, start: int, ledger: str | None = None) -> None:
     """Delete ten rows, in the manner of sfumato statdb apply."""
     database = sf.StatDB.open(folder)
     schema = database.responder.schema
     gone: pa.Table = people().slice(start, 10)
-    database.apply(deleted=sf.Microdata.from_arrow(gone, schema))
+    database.apply(deleted=sf.Microdata.from_arrow(gone, schema), ledger=ledger)
 
 
 def test_a_change_is_served_without_dropping_requests(

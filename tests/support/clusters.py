@@ -6,10 +6,11 @@ import base64
 import os
 import pickle
 import random
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -130,6 +131,18 @@ class SparkCluster:
         """Until tasks are seen on both."""
         eventually(lambda: len(set(self._executors())) == 2, "the second executor")
 
+    def logs(self) -> list[Path]:
+        """What executors wrote."""
+        return [path for path in self.work.rglob("*") if path.is_file()]
+
+    @property
+    def work(self) -> Path:
+        """Where Spark lets the executors of this application run: inside of its own package."""
+        package = find_spec("pyspark")
+        assert package is not None
+        assert package.origin is not None
+        return Path(package.origin).parent / "work" / str(self.context.applicationId)
+
     def _executors(self) -> list[int]:
         found: list[int] = self.context.parallelize(range(8), 8).map(_slowly).collect()
         return found
@@ -151,7 +164,7 @@ def cluster(engine: str) -> Iterator[Cluster]:
 
 
 @contextmanager
-def spark_cluster() -> Iterator[SparkCluster]:
+def spark_cluster(settings: Mapping[str, str] | None = None) -> Iterator[SparkCluster]:
     """A master and two workers that are processes of their own, at free ports."""
     if find_spec("pyspark") is None:
         pytest.skip("the extra spark is not installed; make spark has an environment with it")
@@ -163,16 +176,19 @@ def spark_cluster() -> Iterator[SparkCluster]:
     conf = untyped.SparkConf().setAppName("tests").setMaster("local-cluster[2,1,1024]")
     conf.setAll({"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1",
                  "spark.executor.memory": "1g", "spark.log.level": "OFF",
-                 "spark.ui.showConsoleProgress": "false"}.items())  # fmt: skip
+                 "spark.ui.showConsoleProgress": "false", **(settings or {})}.items())  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, filter(None, sys.path))))
         context = untyped.SparkContext(conf=conf)
+        started = SparkCluster(context)
+        work = started.work
         try:
-            yield SparkCluster(context)
+            yield started
         finally:
             context.stop()
+            shutil.rmtree(work, ignore_errors=True)
 
 
 @contextmanager

@@ -349,7 +349,11 @@ STATED: dict[str, Tampering] = {
     "steps of another length": (MASKS, restated(lambda s: s["promise"][1].update(step=7)), "step"),
     "more changed than there is": (MASKS, restated(lambda s: s["promise"][3].update(changed=1.5)), "changed"),
     "a mask with a note": (MASKS, restated(lambda s: s["promise"][3].update(to="you")), "stated by"),
-    "a mask of which nothing is said": (MASKS, restated(lambda s: s["promise"].pop()), "does not say"),
+    "a mask of which nothing is said": (MASKS, restated(lambda s: s["promise"].pop(-2)), "does not say"),
+    "intervals of which nothing is said": (MASKS, restated(lambda s: s["promise"].pop()), "does not say once"),
+    "intervals of which much is said": (MASKS, restated(lambda s: s["promise"].append(s["promise"][-1])), "stated twice"),
+    "intervals that are too short": (MASKS, restated(lambda s: s["promise"][-1].update(stretch=[0.5])), "stretch"),
+    "intervals with a message": (MASKS, restated(lambda s: s["promise"][-1].update(stretch=[1.23456])), "stretch"),
     "swapping as far as it was not": (
         ("swapped",), restated(lambda s: s["promise"][0].update(reach=0.5)), "otherwise than the algorithm"
     ),

@@ -24,6 +24,7 @@ import pyarrow as pa
 
 import sfumato as sf
 from sfumato.audits.attacks.equality import Cohort, candidates_of_cohorts, closed, upper_ends
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.naive_bayes import NaiveBayes
 from sfumato.audits.attacks.outside import Outside, studied
 from sfumato.audits.attacks.results import Accuracy
@@ -106,7 +107,7 @@ def _attacked(population: Population, cohort: int | None, path: Path, seed: int)
         experiment=True,
     )
     values, truth, asked = table.attributes[sensitive], table.codes[sensitive], 0
-    ends = upper_ends(db, table, PERSON, values)
+    ends = upper_ends(db, known_people(table), PERSON, values)
 
     def upper(persons: Sequence[int], value: int) -> int:
         nonlocal asked

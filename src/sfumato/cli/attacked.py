@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.cli import show
 from sfumato.errors import SfumatoError, SfumatoWarning
 
@@ -13,18 +14,24 @@ if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
 
 
-def tell_attacked(attack: Callable[[], Audit], whole: str) -> None:
+def tell_attacked(attack: Callable[[], Audit | None], rows: int, whole: str) -> None:
     """Say how often a learner guesses right; ``whole`` is the command for all attacks.
 
     Where nothing can be attacked there is nothing to say.
     """
+    page = show.console()
+    if rows > QUICK_ROWS:
+        show.say(page, f"Not attacked, for that takes long with more than {QUICK_ROWS:,} rows.")
+        show.say(page, f"All attacks, with controls: {whole}", wrap=False)
+        return
     with warnings.catch_warnings(), show.stages(quiet=False) as tell:
         warnings.simplefilter("ignore", SfumatoWarning)
         tell("attacking", 0.0)
         try:
             found = attack()
         except SfumatoError:
-            return
-    page = show.console()
+            found = None
+    if found is None:
+        return
     show.say(page, f"Attacked: {found.summary}.")
     show.say(page, f"All attacks, with controls: {whole}", wrap=False)

@@ -18,7 +18,7 @@ _EXTRAS = {
     "dask": ("--engine dask", "distributed"),
     "formats": ("Excel, Stata, SPSS and SAS files", "pyreadstat"),
     "plot": ("pictures of reproduce and evaluate", "matplotlib"),
-    "postgres": ("reading from PostgreSQL", "adbc-driver-postgresql"),
+    "postgres": ("PostgreSQL: tables, shared ledgers", "adbc-driver-postgresql"),
     "server": ("statdb serve", "starlette"),
     "spark": ("--engine spark", "pyspark"),
 }
@@ -33,15 +33,24 @@ Line = tuple[str, str, str]
 @click.option(
     "--master", metavar="ADDRESS", help="Ask the Spark cluster at this address whether it works."
 )
+@click.option(
+    "--compile",
+    "compiles",
+    is_flag=True,
+    help="Compile the inner loops of databases now, and keep them in NUMBA_CACHE_DIR.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
-def doctor(scheduler: str | None, master: str | None, as_json: bool) -> None:
+def doctor(scheduler: str | None, master: str | None, compiles: bool, as_json: bool) -> None:
     """Say what is installed, and how to get what is missing.
 
     \b
     sfumato doctor
+    sfumato doctor --compile
     sfumato doctor --scheduler tls://head:8786
     """
     lines = [*_own(), *_extras(), _java()]
+    if compiles:
+        lines.append(_compiled())
     for engine, address in (("dask", scheduler), ("spark", master)):
         if address is not None:
             lines.append(_asked(engine, address))
@@ -57,6 +66,17 @@ def _own() -> Iterator[Line]:
     for name, found in versions().items():
         yield name, found, ""
     yield "free memory", f"{available_memory() / 2**30:.1f} GiB", ""
+
+
+def _compiled() -> Line:
+    from sfumato.core.compiled import is_cached
+    from sfumato.statdb.compiling import compile_all
+    from sfumato.statdb.count.near_kernel import near_count
+
+    kinds = compile_all()
+    kept = "kept on disk" if is_cached(near_count) else "compiled in memory only"
+    todo = "" if is_cached(near_count) else "let NUMBA_CACHE_DIR name a folder that can be written"
+    return f"inner loops of {kinds} kinds of databases", kept, todo
 
 
 def _extras() -> Iterator[Line]:

@@ -12,7 +12,8 @@ from rich.console import Console
 from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
-from sfumato.cli.reading import table_options, taken
+from sfumato.cli.reading import stated, table_options, taken
+from sfumato.cli.sources import source_argument, typed
 from sfumato.engines.reading import read
 from sfumato.exploring import Exploration, Point
 from sfumato.exploring import explore as explore_table
@@ -37,7 +38,7 @@ def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...]]:
 
 
 @click.command()
-@click.argument("source")
+@source_argument
 @click.option(
     "-s",
     "--schema",
@@ -69,7 +70,7 @@ def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...]]:
 @click.option("--force", is_flag=True, help="Replace an earlier page.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
 def explore(
-    source: str,
+    source: str | list[str],
     schema_path: str,
     methods: tuple[str, ...],
     output: str | None,
@@ -80,6 +81,9 @@ def explore(
     **given: Any,
 ) -> None:
     """Try many releases of SOURCE and say which one to publish.
+
+    SOURCE is a file, several files or a folder of them, an address, the URL of a database, or - for
+    standard input.
 
     \b
     sfumato explore patients.csv -s schema.toml
@@ -98,7 +102,7 @@ def explore(
         found = explore_table(
             table, methods=methods, seed=seed, time_limit=time_limit, progress=tell, **given
         )
-    found = replace(found, source=source, schema=schema_path)
+    found = replace(found, source=typed(source), schema=schema_path, reading=stated(**reading))
     if page is not None:
         found.write_html(page, force=force)
     if as_json:
@@ -109,7 +113,7 @@ def explore(
 
 def _print(page: Console, found: Exploration, written: str | None) -> None:
     refused = len(found.points) - len(found.feasible)
-    head = ("method", "promise", "guess", "surest", "at 50%", "kept", "NCP", "")
+    head = ("method", "promise", "guess", "attacked", "surest", "at 50%", "kept", "NCP", "")
     rows = [_row(one, found) for one in found.frontier]
     title = f"{len(found.frontier)} of {len(found.points)} releases are beaten by no other"
     show.print_whole(page, show.table(title, head, rows))
@@ -131,6 +135,7 @@ def _row(one: Point, found: Exploration) -> tuple[str, ...]:
         one.setting.method,
         one.setting.words,
         percent(one.guess),
+        "–" if one.learned is None else percent(one.learned),
         percent(one.surest),
         f"{one.likely:,}",
         percent(one.usefulness),

@@ -15,11 +15,10 @@ from sfumato.audits.inspection import ColumnProfile, Repeats, repeated_identifie
 from sfumato.audits.risk import Risk
 from sfumato.audits.risk.wording import FORMULAS
 from sfumato.cli import show
-from sfumato.cli.reading import memory_option, stated_names, table_options
-from sfumato.cli.sources import source_argument
+from sfumato.cli.reading import memory_option, stated, table_options
+from sfumato.cli.sources import source_argument, typed
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
-from sfumato.io.databases import shown_source
 from sfumato.io.schema_files import read_schema, write_schema
 from sfumato.io.sources import label_of
 
@@ -91,7 +90,7 @@ def inspect(
         })  # fmt: skip
     else:
         page = show.console()
-        title = f"{shown_source(label_of(source))}: {seen.rows:,} rows"
+        title = f"{label_of(typed(source))}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
         _print_hints(page, profiles)
         _print_repeats(page, () if person else repeats)
@@ -99,7 +98,7 @@ def inspect(
         if formulas:
             page.print(show.table("Formulas", ("figure", "is"), list(FORMULAS.items())))
     if output is not None:
-        command = _publishing(source, output, _stated(**reading), risk)
+        command = _publishing(source, output, stated(**reading), risk)
         _tell_next(output, schema, command, quiet=as_json)
 
 
@@ -180,33 +179,11 @@ def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None
     ))  # fmt: skip
 
 
-def _stated(
-    query: str | None,
-    missing: Sequence[str],
-    names: Sequence[str] | None,
-    header: bool | None,
-    encoding: str | None,
-    decimal: str,
-    day_first: bool,
-) -> list[str]:
-    """The options by which the table was read."""
-    reading = [] if query is None else ["--query", query]
-    reading += [] if encoding is None else ["--encoding", encoding]
-    reading += ["--decimal", decimal] if decimal != "." else []
-    reading += ["--day-first"] if day_first else []
-    for marker in missing:
-        reading += ["--missing", marker]
-    if names is not None:
-        reading += ["--names", stated_names(names)]
-    return [*reading, "--header"] if header else reading
-
-
 def _publishing(
     source: str | list[str], schema: str, reading: Sequence[str], risk: Risk | None
 ) -> str:
     """The command that comes next, ready for a shell, without the password of a database."""
-    named = [source] if isinstance(source, str) else source
-    start = ("sfumato", "publish", *map(shown_source, named), "-s", schema)
+    start = ("sfumato", "publish", *typed(source), "-s", schema)
     return shlex.join([*start, *reading, *_promises(risk), "-o", "out/"])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.algorithms.base import TIME_LIMIT, Stages
-from sfumato.audits.defaults import QUICK, QUICK_ROWS
+from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.audits.risk.persons import RowsPerPerson
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
@@ -41,6 +41,7 @@ from sfumato.engines.reading import read
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.forms.columns import Labels
 from sfumato.forms.joined.release import JoinRelease
+from sfumato.forms.load import load
 from sfumato.forms.registry import FORMS, published_forms
 from sfumato.io.folders import require_room
 from sfumato.io.schema_files import read_schema
@@ -366,9 +367,11 @@ def publish(
     tell_exposed(Path(output))
     if tell_more is not None:
         tell_more()
-    if attacked and manifest.rows <= QUICK_ROWS:
+    if attacked and given["external"] is None:
         whole = ["sfumato", "audit", output, "--truth", label_of(source), "-s", schema_path]
-        tell_attacked(lambda: _attack(output, source, schema, reading), shlex.join(whole))
+        tell_attacked(
+            lambda: _attack(output, source, schema, reading), manifest.rows, shlex.join(whole)
+        )
 
 
 def _warn_of_repeats(source: Source, person: str, k: int | None, reading: dict[str, Any]) -> None:
@@ -381,10 +384,10 @@ def _asks(given: dict[str, Any]) -> bool:
     return any(given[name] is not None for name in MODELS)
 
 
-def _attack(output: str, source: Source, schema: Schema, reading: dict[str, Any]) -> Audit:
-    from sfumato.audits.audit import audit
+def _attack(output: str, source: Source, schema: Schema, reading: dict[str, Any]) -> Audit | None:
+    from sfumato.audits.audit.quick import quick
 
-    return audit(output, read(source, schema, **reading), **QUICK)
+    return quick(load(output), read(source, schema, **reading))
 
 
 def _join(

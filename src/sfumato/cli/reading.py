@@ -134,7 +134,28 @@ def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def stated_names(names: Sequence[str]) -> str:
+def stated(
+    query: str | None,
+    missing: Sequence[str],
+    names: Sequence[str] | None,
+    header: bool | None,
+    encoding: str | None,
+    decimal: str,
+    day_first: bool,
+) -> list[str]:
+    """The options by which the table was read."""
+    reading = [] if query is None else ["--query", query]
+    reading += [] if encoding is None else ["--encoding", encoding]
+    reading += ["--decimal", decimal] if decimal != "." else []
+    reading += ["--day-first"] if day_first else []
+    for marker in missing:
+        reading += ["--missing", marker]
+    if names is not None:
+        reading += ["--names", _stated_names(names)]
+    return [*reading, "--header"] if header else reading
+
+
+def _stated_names(names: Sequence[str]) -> str:
     """The names as --names takes them."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names)

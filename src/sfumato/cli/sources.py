@@ -16,15 +16,24 @@ from typing import Any
 
 import click
 
+from sfumato.io.databases import shown_source
 from sfumato.io.files import name_for
 
 _STDIN = "-"
+_KEPT = "sfumato.stdin"  # where a command finds what was piped in
 _BLOCK = 2**20
 
 
 def source_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add SOURCE: one, or several files that are one table; - is standard input."""
     return click.argument("source", nargs=-1, required=True, callback=_source)(command)
+
+
+def typed(source: str | list[str]) -> list[str]:
+    """A source as it was typed, for a command to copy; without the password of a database."""
+    files = [source] if isinstance(source, str) else source
+    kept = click.get_current_context().meta.get(_KEPT)
+    return [_STDIN if file == kept else shown_source(file) for file in files]
 
 
 def _source(
@@ -35,7 +44,9 @@ def _source(
     if len(given) > 1:
         raise click.UsageError("- is standard input, and cannot be read together with files")
     kept = context.with_resource(ExitStack())
-    return str(_kept(Path(kept.enter_context(TemporaryDirectory(prefix="sfumato-")))))
+    path = str(_kept(Path(kept.enter_context(TemporaryDirectory(prefix="sfumato-")))))
+    context.meta[_KEPT] = path
+    return path
 
 
 def _kept(folder: Path) -> Path:

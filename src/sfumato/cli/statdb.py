@@ -8,9 +8,10 @@ from typing import Any, get_args
 
 import click
 
-from sfumato.audits.defaults import QUICK, QUICK_ROWS
+from sfumato.audits.defaults import QUICK
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
+from sfumato.cli.ledgers import ledger_option
 from sfumato.cli.reading import engine_options, file_options, table_options, taken
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.seeds import chosen_seed, seed_options
@@ -142,8 +143,8 @@ def create(
     show.say(page, "Stored ", rows, f" rows in {n:,} {kind}: {output}", wrap=False)
     show.say(page, f"  promised: {made.responder.m}-invariance of {made.responder.sensitive}")
     asked = shlex.join(["sfumato", "statdb", "query", output, "SELECT COUNT(*) FROM t"])
-    if made.responder.n_rows <= QUICK_ROWS:
-        tell_attacked(lambda: made.audit(**QUICK), shlex.join(["sfumato", "audit", output]))
+    whole = shlex.join(["sfumato", "audit", output])
+    tell_attacked(lambda: made.audit(**QUICK), made.responder.n_rows, whole)
     show.say(page, f"Ask it: {asked}", wrap=False)
 
 
@@ -270,6 +271,7 @@ def _made(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     help="Whom a row to delete is about that is equal to one in the database and to one that waits "
     "or is inserted: the member of the database, or the newcomer (also if nothing has changed).",
 )
+@ledger_option
 def apply(
     folder: str,
     insert: str | None,
@@ -277,6 +279,7 @@ def apply(
     accept_exposure: bool,
     accept_returns: bool,
     twins: Twins | None,
+    ledger: str | None,
     **reading: Any,
 ) -> None:
     """Insert and delete rows of the database in FOLDER, all of them or none.
@@ -305,6 +308,7 @@ def apply(
         accept_exposure=accept_exposure,
         accept_returns=accept_returns,
         twins=twins,
+        ledger=ledger,
     )
     page = show.console()
     show.say(

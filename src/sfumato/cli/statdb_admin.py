@@ -18,12 +18,14 @@ import click
 from rich.text import Text
 
 from sfumato.cli import show
+from sfumato.cli.ledgers import ledger_option
 from sfumato.cli.statdb_receipts import check, head
 from sfumato.errors import OutputExists
-from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.books import KeptBook
 from sfumato.statdb.access.ledger_checks import Check, check_log
 from sfumato.statdb.access.ledger_records import ENTRY_FIELDS, referred
-from sfumato.statdb.access.tokens import Role, Tokens
+from sfumato.statdb.access.places import Place
+from sfumato.statdb.access.tokens import Role
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
@@ -64,15 +66,21 @@ def token() -> None:
 @click.option(
     "-o", "--output", metavar="FILE", help="New file for the secret, which only you can read."
 )
+@ledger_option
 def create_token(
-    folder: str, name: str, role: Role, expires: timedelta | None, output: str | None
+    folder: str,
+    name: str,
+    role: Role,
+    expires: timedelta | None,
+    output: str | None,
+    ledger: str | None,
 ) -> None:
     """Make a token for the database in FOLDER.
 
     The secret is printed once, alone on standard output, or written to the FILE of -o; the database
     keeps a hash of it only.
     """
-    with Tokens.open(folder) as tokens, _target(output) as file:
+    with Place.of(folder, ledger).tokens() as tokens, _target(output) as file:
         # first the file: no token is made for whose secret there is no place
         made, secret = tokens.create(name, role, expires)
         click.echo(secret, file=file)
@@ -87,9 +95,10 @@ def create_token(
 @token.command("list")
 @click.argument("folder")
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
-def list_tokens(folder: str, as_json: bool) -> None:
+@ledger_option
+def list_tokens(folder: str, as_json: bool, ledger: str | None) -> None:
     """List the tokens of the database in FOLDER, also those that expired or were revoked."""
-    with Tokens.open(folder) as tokens:
+    with Place.of(folder, ledger).tokens() as tokens:
         found = tokens.all()
     if as_json:
         show.print_json([one.to_dict() for one in found])
@@ -109,9 +118,10 @@ def list_tokens(folder: str, as_json: bool) -> None:
 @token.command("revoke")
 @click.argument("folder")
 @click.argument("token_id", metavar="ID")
-def revoke_token(folder: str, token_id: str) -> None:
+@ledger_option
+def revoke_token(folder: str, token_id: str, ledger: str | None) -> None:
     """End the token ID of the database in FOLDER, at once and for good."""
-    with Tokens.open(folder) as tokens:
+    with Place.of(folder, ledger).tokens() as tokens:
         ended = tokens.revoke(token_id)
     page = show.console()
     show.say(page, f"Token {ended.id} for {ended.name!r} is revoked.")
@@ -138,17 +148,35 @@ for command in (head, check):
     "compute.",
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write instead of standard output.")
-def export_log(folder: str, form: str, output: str | None) -> None:
+@ledger_option
+def export_log(folder: str, form: str, output: str | None, ledger: str | None) -> None:
     """Write all records of the ledger of the database in FOLDER.
 
     Records refer to long answers by their SHA-256; each of these stands once, on a line of its own
     before the first record that refers to it. In a CSV file they stand in the records.
     """
-    with Ledger.open(folder, read_only=True) as ledger, _target(output) as file:
+    with Place.of(folder, ledger).ledger(read_only=True) as book, _target(output) as file:
         if form == "csv":
-            _write_csv(file, ledger)
+            _write_csv(file, book)
         else:
-            _write_lines(file, ledger)
+            _write_lines(file, book)
+
+
+@log.command("move")
+@click.argument("folder")
+@ledger_option
+def move_log(folder: str, ledger: str | None) -> None:
+    """Move the ledger and the tokens of the database in FOLDER to PostgreSQL.
+
+    Several servers can share them there; receipts and heads stay good. No server may run meanwhile.
+    Afterwards, all commands need --ledger, too.
+    """
+    from sfumato.statdb.access.moving import move_ledger
+
+    if ledger is None:
+        raise click.UsageError("say where to: --ledger postgresql://user@host/database")
+    moved = move_ledger(folder, ledger)
+    show.say(show.console(), f"{moved:,} records are in PostgreSQL, and go on there.")
 
 
 @log.command("verify")
@@ -165,8 +193,14 @@ def export_log(folder: str, form: str, output: str | None) -> None:
     help="Make and check the versions behind so many questions.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
+@ledger_option
 def verify_log(
-    folder: str, head: str | None, since: str | None, versions: int, as_json: bool
+    folder: str,
+    head: str | None,
+    since: str | None,
+    versions: int,
+    as_json: bool,
+    ledger: str | None,
 ) -> int:
     """Check the ledger of the database in FOLDER: its chain, and its answers against the store.
 
@@ -176,7 +210,7 @@ def verify_log(
     """
     if head is not None and not re.fullmatch(r"\s*([0-9]+-)?[0-9a-fA-F]{64}\s*", head):
         raise click.UsageError("--head ends in 64 hexadecimal digits, as verify prints it")
-    found = check_log(folder, head=head, since=since, versions=versions)
+    found = check_log(folder, head=head, since=since, versions=versions, ledger=ledger)
     if as_json:
         show.print_json(found.to_dict())
     else:
@@ -223,7 +257,7 @@ def _target(output: str | None) -> Iterator[IO[str]]:
         raise
 
 
-def _write_lines(file: IO[str], ledger: Ledger) -> None:
+def _write_lines(file: IO[str], ledger: KeptBook) -> None:
     told: set[str] = set()
     for record in ledger.records():
         name = referred(record.entry.answer)
@@ -233,7 +267,7 @@ def _write_lines(file: IO[str], ledger: Ledger) -> None:
         file.write(json.dumps(record.to_dict()) + "\n")
 
 
-def _write_csv(file: IO[str], ledger: Ledger) -> None:
+def _write_csv(file: IO[str], ledger: KeptBook) -> None:
     names = ("number", "time", *ENTRY_FIELDS, "previous", "digest")
     writer = csv.DictWriter(file, names, lineterminator="\n")
     writer.writeheader()

@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from sfumato.cli import show
+from sfumato.cli.ledgers import ledger_option
 from sfumato.statdb.access.chains import verified
 from sfumato.statdb.access.heads import read_head, stated_head
-from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_records import Head
+from sfumato.statdb.access.places import Place
 from sfumato.statdb.access.receipts import matching
 
 
@@ -21,15 +22,16 @@ from sfumato.statdb.access.receipts import matching
 @click.option(
     "--key", metavar="FILE", help="Sign it with the Ed25519 private key in FILE (PEM, no password)."
 )
-def head(folder: str, key: str | None) -> None:
+@ledger_option
+def head(folder: str, key: str | None, ledger: str | None) -> None:
     """Print the end of the ledger of the database in FOLDER, to publish it or to note it.
 
     \b
     openssl genpkey -algorithm ed25519 -out owner.pem
     sfumato statdb log head patients.statdb --key owner.pem >> heads.jsonl
     """
-    with Ledger.open(folder, read_only=True) as ledger:
-        show.print_json(stated_head(ledger, key))
+    with Place.of(folder, ledger).ledger(read_only=True) as book:
+        show.print_json(stated_head(book, key))
 
 
 @click.command()
@@ -40,8 +42,14 @@ def head(folder: str, key: str | None) -> None:
     "--signed-by", "public_key", metavar="KEY", help="Public key of the owner, as in the head."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@ledger_option
 def check(
-    place: str, receipt: str, database: str | None, public_key: str | None, as_json: bool
+    place: str,
+    receipt: str,
+    database: str | None,
+    public_key: str | None,
+    as_json: bool,
+    ledger: str | None,
 ) -> int:
     """Look whether the ledger still holds what RECEIPT is for.
 
@@ -53,7 +61,11 @@ def check(
     file = Path(receipt)
     text = file.read_text("utf-8") if len(receipt) < 4_096 and file.is_file() else receipt
     wanted = read_head(text, public_key)
-    found = _asked(place, wanted, database) if "://" in place else _read(place, wanted)
+    found = (
+        _asked(place, wanted, database)
+        if "://" in place
+        else _read(Place.of(place, ledger), wanted)
+    )
     if as_json:
         show.print_json(found)
     else:
@@ -61,8 +73,8 @@ def check(
     return 0 if found["ok"] else 1
 
 
-def _read(folder: str, wanted: Head) -> dict[str, Any]:
-    with Ledger.open(folder, read_only=True) as ledger:
+def _read(place: Place, wanted: Head) -> dict[str, Any]:
+    with place.ledger(read_only=True) as ledger:
         told = matching(ledger, wanted)
         if told is None:
             return {"ok": False, "problem": "there is no such record"}

@@ -87,7 +87,8 @@ def tell_owner(own: OwnFigures | None, exposed: int | None) -> None:
             page,
             "Anybody who has the same list can be sure that these people are in the table: "
             "--no-trim lowers their number, --no-trim --join direct makes it 0 if the list "
-            "names everybody.",
+            "names everybody, and proves of whoever is in no box that they are not in the table. "
+            "sfumato audit --list counts both.",
         )
     show.say(
         page,

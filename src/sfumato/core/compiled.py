@@ -6,12 +6,14 @@ on disk, so only the first run ever on a machine waits for the compiler.
 
 The disk is a convenience. Where nothing can be kept (a read-only container, a service account
 without a home, a full disk), and where what is kept cannot be read (another owner's, or damaged),
-kernels are compiled in memory, in every process anew.
+kernels are compiled in memory, in every process anew. A folder that can only be read, as in the
+image of a container, is used as it is.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -20,7 +22,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
 
@@ -33,6 +35,8 @@ logger = logging.getLogger("sfumato")
 # untyped on purpose: Numba's own annotations leave out the options about wrappers, and methods
 _njit: Any = numba.njit
 _FunctionCache: Any = FunctionCache
+_CacheImpl: Any = CompileResultCacheImpl
+_NamedFolder: Any = _CacheImpl._locator_classes[0]  # that NUMBA_CACHE_DIR names
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -91,8 +95,24 @@ def watch(
             control[1] = 1
 
 
+class _ReadOnlyFolder(_NamedFolder):  # type: ignore[misc]
+    """A folder of machine code to which nothing can be added."""
+
+    def ensure_cache_path(self) -> None:
+        """Raise unless there is something to read."""
+        os.listdir(self.get_cache_path())  # noqa: PTH208 - only whether it can be
+
+
+class _Places(_CacheImpl):  # type: ignore[misc]
+    """Where machine code may be."""
+
+    _locator_classes = [_NamedFolder, _ReadOnlyFolder, *_CacheImpl._locator_classes[1:]]  # noqa: RUF012
+
+
 class _Cache(_FunctionCache):  # type: ignore[misc]
     """Machine code on disk that is done without when the disk does not play along."""
+
+    _impl_class = _Places
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for a signature, or None, also if it cannot be read.

@@ -79,8 +79,9 @@ class DaskWorkers:
         for worker, usable in self._everywhere(can_use, folder).items():
             if not usable:
                 raise MachineError(
-                    f"worker {worker} cannot write to {folder.parent}; choose an output folder on "
-                    "storage that all workers share, and run them as the same user",
+                    f"worker {worker} cannot write to {folder.parent}; choose an output folder (or "
+                    "TMPDIR, for a frame that is read) on storage that all workers share, and run "
+                    "them as the same user",
                     doing=_DOING,
                 )
 

@@ -14,10 +14,11 @@ from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.engines.base import Engine
 from sfumato.engines.coded import ROW, coded, codes_of
+from sfumato.engines.room import memory_for_values, room_for_values
 from sfumato.engines.rows import Rows
 from sfumato.engines.stream import Scratch, StreamEngine
-from sfumato.engines.tally import Tally
-from sfumato.errors import DataError
+from sfumato.engines.tally import Tallies, Tally
+from sfumato.errors import DataError, OutOfMemory
 
 PART_ROWS = 2**18
 
@@ -75,10 +76,11 @@ def numbered_columns(rows: Rows) -> list[str]:
     return [*schema.quasi, *schema.sensitive, *schema.insensitive]
 
 
-def count_values(engine: Engine, rows: Rows) -> Counted:
-    """The first pass."""
+def count_values(engine: Engine, rows: Rows, memory: int) -> Counted:
+    """The first pass; the values of all columns have to fit into a share of so much memory."""
     names = [*rows.schema.quasi, *rows.schema.sensitive]
-    tallies = engine.reduce(_tally, _merged, names)
+    tallies = engine.reduce(_tally, _merged, names, room_for_values(memory)).columns
+    _require_values(tallies, memory)
     attributes, counts = {}, {}
     for name in names:
         values, found = tallies[name].result()
@@ -94,17 +96,26 @@ def count_values(engine: Engine, rows: Rows) -> Counted:
     return Counted(rows, n_rows, attributes, counts)
 
 
-def _tally(part: pa.Table, names: Sequence[str]) -> dict[str, Tally]:
-    tallies = {name: Tally(part.schema.field(name).type) for name in names}
-    for name, tally in tallies.items():
-        tally.add(part.column(name))
-    return tallies
+def _tally(part: pa.Table, names: Sequence[str], most: int) -> Tallies:
+    return Tallies.of_part(part, names, most)
 
 
-def _merged(one: dict[str, Tally], other: dict[str, Tally]) -> dict[str, Tally]:
-    for name, tally in one.items():
-        tally.merge(other[name])
-    return one
+def _merged(one: Tallies, other: Tallies) -> Tallies:
+    return one.merged(other)
+
+
+def _require_values(tallies: Mapping[str, Tally], memory: int) -> None:
+    about = {name: tally.about for name, tally in tallies.items()}
+    many = {name: found for name, found in about.items() if found is not None}
+    if many:
+        held = sum(tally.nbytes for tally in tallies.values())
+        least = memory_for_values(held + sum(taken for _, taken in many.values()))
+        told = ", ".join(f"{name!r} has about {found:,}" for name, (found, _) in many.items())
+        raise OutOfMemory(
+            f"{memory:,} bytes of memory are too few for the different values of columns: {told}; "
+            f"allow {least:,} bytes, round the values, or leave columns out of the schema",
+            doing="counting values",
+        )
 
 
 def numbered(

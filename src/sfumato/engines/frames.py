@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 from sfumato.core.foreign import said
@@ -14,6 +15,7 @@ from sfumato.core.schema import Schema
 from sfumato.engines.cluster import Workers, shared_folder
 from sfumato.engines.rows import Rows, open_rows
 from sfumato.errors import DataError, MachineError, ParameterError
+from sfumato.io.dialects import Dialect
 
 
 def engine_of(source: object, engine: str) -> tuple[Any, bool]:
@@ -28,11 +30,25 @@ def engine_of(source: object, engine: str) -> tuple[Any, bool]:
 
 
 @contextmanager
-def frame_rows(frame: Any, schema: Schema, workers: Workers, target: Path) -> Iterator[Rows]:
-    """The rows of a frame, through files beside the target; identifiers are not among them."""
+def frame_rows(
+    frame: Any,
+    schema: Schema,
+    workers: Workers,
+    target: Path | None,
+    missing: Collection[str],
+    dialect: Dialect,
+) -> Iterator[Rows]:
+    """The rows of a frame, through files beside the target; identifiers are not among them.
+
+    Where nothing is to be written the files are where temporary ones are.
+    """
+    label = f"the {type(frame).__name__}"
+    dialect.require_unused(label)
     require_columns(list(frame.columns), schema)
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
-    with shared_folder(target.resolve()) as folder:
+    beside = Path(gettempdir(), "frame") if target is None else target
+    with shared_folder(beside.resolve()) as folder:
+        workers.require_folder(folder)
         try:
             workers.store(frame[columns], folder / "frame")
         except MachineError:
@@ -43,5 +59,5 @@ def frame_rows(frame: Any, schema: Schema, workers: Workers, target: Path) -> It
                 "the same columns, of the same types",
                 source="frame",
             ) from error
-        rows = open_rows(folder / "frame" / "*.parquet", schema.without_identifiers())
-        yield replace(rows, schema=schema, label=f"the {type(frame).__name__}")
+        stored = open_rows(folder / "frame" / "*.parquet", schema.without_identifiers(), missing)
+        yield replace(stored, schema=schema, label=label)

@@ -11,7 +11,10 @@ from pathlib import Path
 LEAST = 17
 _PATIENCE = 30.0  # seconds
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-HOW = f"install a JDK of version {LEAST} or newer (Debian: openjdk-{LEAST}-jre-headless)"
+HOW = (
+    f"install a JDK of version {LEAST} or newer (Debian: openjdk-{LEAST}-jre-headless, or "
+    "default-jre-headless)"
+)
 
 
 def java_version() -> int | None:

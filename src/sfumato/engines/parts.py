@@ -152,7 +152,7 @@ def open_parts(
     rows = open_rows(source, schema, absent, dialect)
     with _engine(rows, work) as engine:
         memory = memory if work is None else min(memory, work.workers.memory)
-        counted = count_values(engine, rows)
+        counted = count_values(engine, rows, memory)
         yield TableParts(
             counted.domain(), counted.n_rows, counted.counts, counted.encoded(engine), memory
         )

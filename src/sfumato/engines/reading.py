@@ -8,7 +8,7 @@ parts may be read by the workers of a cluster; what they find is put together he
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from sfumato.engines.choice import CLUSTERS, Cluster, Engine, address_of, requir
 from sfumato.engines.cluster import Workers, cluster_engine
 from sfumato.engines.coded import coded, microdata
 from sfumato.engines.domains import Counted, count_values, open_engine
+from sfumato.engines.frames import engine_of, frame_rows
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.opening import open_workers
 from sfumato.engines.rows import Rows, needs_streaming, open_rows, together
@@ -77,7 +78,8 @@ def read(
 
     A file that seems too large is read part by part (``engine`` "stream" and "memory" insist), and
     its codes have to fit into ``memory_limit`` bytes, half of what the machine offers by default.
-    With "dask" and "spark" the workers of a cluster read it (``publish_file``).
+    With "dask" and "spark" the workers of a cluster read it (``publish_file``). A frame of Dask or
+    Spark is read by its own cluster.
 
     >>> sf.read("patients.csv", sf.Schema(quasi=["age", "sex"], sensitive="disease"))
     Microdata(1,000 rows, quasi=['age', 'sex'], sensitive=['disease'])
@@ -94,24 +96,33 @@ def read(
         "day_first": day_first,
     }  # fmt: skip
     require_engine(engine, memory_limit, CLUSTERS)
+    engine, framed = engine_of(source, engine)
     address = address_of(engine, scheduler, master)
-    parts, insists = _in_parts(source, schema, query, id), engine in ("stream", *CLUSTERS)
+    absent, dialect = markers(missing), Dialect.said(**written)
+    parts, insists = _in_parts(source, framed, schema, query, id), engine in ("stream", *CLUSTERS)
     if insists and not parts:
         raise ParameterError(
             "streaming is for files, without a query, an id and bins; use the in-memory engine",
             parameter="engine",
         )
     if insists or (engine == "auto" and parts and needs_streaming(source, schema)):
-        rows = open_rows(source, schema, markers(missing), Dialect.said(**written))
-        with open_workers(engine, address, None) as workers:
+        with ExitStack() as ends:
+            if not framed:  # what is wrong with a file is said before a cluster is started
+                rows = open_rows(source, schema, absent, dialect)
+            workers = ends.enter_context(open_workers(engine, address, None))
+            if framed:
+                assert workers is not None
+                rows = ends.enter_context(
+                    frame_rows(source, schema, workers, None, absent, dialect)
+                )
             return read_coded(rows, memory_or_half(memory_limit), workers)
-    whole = together(source, markers(missing), Dialect.said(**written))
+    whole = together(source, absent, dialect)
     return read_whole(whole, schema, query=query, missing=missing, id=id, **written)
 
 
 def read_coded(rows: Rows, memory: int, workers: Workers | None = None) -> Microdata:
     """The table of rows that are read part by part, if its codes fit into so much memory."""
-    with _coded_parts(rows, workers) as (counted, parts):
+    with _coded_parts(rows, workers, memory) as (counted, parts):
         kinds = {name: narrowest(one.size) for name, one in counted.attributes.items()}
         taken = counted.n_rows * sum(np.dtype(kind).itemsize for kind in kinds.values())
         _require_memory(counted, taken, memory)
@@ -137,16 +148,16 @@ def read_coded(rows: Rows, memory: int, workers: Workers | None = None) -> Micro
 
 @contextmanager
 def _coded_parts(
-    rows: Rows, workers: Workers | None
+    rows: Rows, workers: Workers | None, memory: int
 ) -> Iterator[tuple[Counted, Iterator[pa.Table]]]:
     """What the first pass finds, and the parts of the second."""
     if workers is None:
         engine = open_engine(rows, Scratch(Path()), _silent)  # nothing is spilled
-        counted = count_values(engine, rows)
+        counted = count_values(engine, rows, memory)
         yield counted, (coded(part, *counted.coding) for part in engine.parts())
         return
     with cluster_engine(rows, workers, rows.files.files[0], _silent) as many:
-        counted = count_values(many, rows)
+        counted = count_values(many, rows, memory)
         yield counted, counted.encoded(many).parts()
 
 
@@ -154,10 +165,12 @@ def _silent() -> None:
     """Nobody listens."""
 
 
-def _in_parts(source: object, schema: Schema, query: str | None, id: str | None) -> bool:
+def _in_parts(
+    source: object, framed: bool, schema: Schema, query: str | None, id: str | None
+) -> bool:
     """Whether the source could be read part by part."""
     binned = any(needs_rows(declared.bins) for declared in schema.declarations.values())
-    return is_files(source) and query is None and id is None and not binned
+    return (framed or is_files(source)) and query is None and id is None and not binned
 
 
 def _require_memory(counted: Counted, taken: int, memory: int) -> None:

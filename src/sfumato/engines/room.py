@@ -15,6 +15,10 @@ _SHARE = 4
 _ROW_BYTES, _CODE_BYTES = 120, 10
 # counts of a pass may take one part in so many of the memory
 _COUNTS = 8
+# the different values of all columns may take one in so many, and always so much
+_VALUES, _LEAST_VALUES = 2, 2**24
+# how much more there may be of what was counted by a sketch
+_SKETCHED = 1.1
 _LEAST_BYTES = 2**24  # beside what the process takes, not worth being saved
 
 
@@ -66,3 +70,13 @@ class Room(NamedTuple):
             largest,
             f"{largest:,} rows cannot be divided further before they are in memory together",
         )
+
+
+def room_for_values(memory: int) -> int:
+    """The bytes that the different values of all columns may take."""
+    return max(memory // _VALUES, _LEAST_VALUES)
+
+
+def memory_for_values(taken: int) -> int:
+    """The memory in which there is room for values that take about so many bytes."""
+    return int(_VALUES * _SKETCHED * taken)

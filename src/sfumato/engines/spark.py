@@ -66,8 +66,9 @@ class SparkWorkers:
         """Executors that can be reached look for themselves."""
         if not all(self._everywhere(can_use, folder)):
             raise MachineError(
-                f"an executor cannot write to {folder.parent}; choose an output folder on storage "
-                "that all of them share, and run them as the same user",
+                f"an executor cannot write to {folder.parent}; choose an output folder (or TMPDIR, "
+                "for a frame that is read) on storage that all of them share, and run them as the "
+                "same user",
                 doing=_DOING,
             )
 

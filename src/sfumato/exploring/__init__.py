@@ -19,6 +19,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sfumato.algorithms.base import Stages, silent
+from sfumato.audits.audit import Audit
+from sfumato.audits.audit.quick import quick
+from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.audits.evidence import evidence_of
 from sfumato.audits.risk import assess
 from sfumato.audits.usefulness import Asked
@@ -142,10 +145,20 @@ class _Run:
             risk=risk,
             useful=None if asked is None else asked.usefulness(release, best=False),
             guess=_guess(release, setting, risk.marketer),
+            attacked=self._attacked(release),
             loss=release.manifest.metrics.get("ncp"),
             groups=release.manifest.groups,
             left_out=release.manifest.suppressed,
         )
+
+    def _attacked(self, release: Release) -> Audit | None:
+        """What somebody guesses who thinks; None where that takes long, or people are few."""
+        if self.table.n_rows > QUICK_ROWS:
+            return None
+        try:
+            return quick(release, self.table, seed=self.seed)
+        except SfumatoError:
+            return None
 
     def _released(self, setting: Setting) -> Release:
         if setting.method == PERTURB:

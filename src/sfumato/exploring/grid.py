@@ -81,12 +81,18 @@ class Setting:
         """As in ``k = 5, l = 2``."""
         return ", ".join(f"{name} = {value:g}" for name, value in self.promises.items())
 
-    def command(self, source: str = "table.csv", schema: str = "schema.toml") -> str:
-        """What to type to publish it."""
+    def command(
+        self,
+        source: str | Sequence[str] = "table.csv",
+        schema: str = "schema.toml",
+        reading: Sequence[str] = (),
+    ) -> str:
+        """What to type to publish it; ``reading`` are the options that read the table."""
+        files = [source] if isinstance(source, str) else source
         options = [part for name, value in self.promises.items()
                    for part in (f"--{name}", f"{value:g}")]  # fmt: skip
-        words = ["sfumato", "publish", source, "-s", schema, "--method", self.method, *options]
-        return shlex.join([*words, "-o", "out"])
+        named = ["sfumato", "publish", *files, "-s", schema, *reading]
+        return shlex.join([*named, "--method", self.method, *options, "-o", "out"])
 
     @property
     def python(self) -> str:

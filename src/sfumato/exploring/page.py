@@ -17,8 +17,8 @@ from sfumato.exploring.results import Exploration, Point
 _LONGEST = 60  # letters of a category
 _MULTIPLES = 9
 _HEAD = (
-    "Method", "Promise", "Best guess, mean", "Surest", "Guessed at 50%", "Found at worst", "Kept",
-    "NCP", "Groups", "Left out", "Seconds",
+    "Method", "Promise", "Best guess, mean", "Attacked", "Surest", "Guessed at 50%",
+    "Found at worst", "Kept", "NCP", "Groups", "Left out", "Seconds",
 )  # fmt: skip
 
 
@@ -102,7 +102,9 @@ def _table(found: Exploration) -> str:
     )
     return part(
         "All releases",
-        "Click a heading to sort, a method to select.",
+        "Click a heading to sort, a method to select. <b>Attacked</b>: the share of people whose "
+        "value somebody guesses who has studied half of the table; <code>sfumato audit</code> "
+        "makes all attacks.",
         f'<div class="wide"><table id="points"><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>",
     )
@@ -114,6 +116,7 @@ def _cells(one: Point) -> Iterator[str]:
     yield f'<td class="whole">{safe(one.setting.words)}</td>'
     for value, words in (
         (one.guess, percent(one.guess)),
+        ("" if one.learned is None else one.learned, _share(one.learned)),
         (one.surest, percent(one.surest)),
         (one.likely, f"{one.likely:,}"),
         (one.risk.prosecutor.highest, percent(one.risk.prosecutor.highest)),
@@ -124,6 +127,10 @@ def _cells(one: Point) -> Iterator[str]:
         (one.seconds, number(one.seconds)),
     ):
         yield f'<td class="n" data-value="{value}">{words}</td>'
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else percent(value)
 
 
 def _refused(found: Exploration) -> str:
@@ -182,15 +189,19 @@ def _point(found: Exploration, one: Point) -> dict[str, Any]:
     return {
         "name": _name(one),
         "words": f"best guess right with {percent(one.guess)} on average, {percent(one.surest)} at "
-        f"most; {percent(one.usefulness)} kept; "
+        f"most{_told(one)}; {percent(one.usefulness)} kept; "
         + ("quasi-identifiers exact" if one.loss is None else f"NCP {percent(one.loss)}"),
-        "command": one.setting.command(found.source, found.schema),
+        "command": found.typed(one.setting),
         "python": one.setting.python,
         "released": [
             _rounded(shares(asked.estimate, asked.truth)[:, _telling(asked)])
             for asked in _asked(one)
         ],
     }
+
+
+def _told(one: Point) -> str:
+    return "" if one.learned is None else f", that of an attacker with {percent(one.learned)}"
 
 
 def _rounded(values: Any) -> list[float]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.audits.audit import Audit
+from sfumato.audits.evaluation import attacking
 from sfumato.audits.report.text import percent
 from sfumato.audits.risk import Risk
 from sfumato.audits.usefulness import Usefulness
@@ -22,8 +25,8 @@ class Point:
 
     ``refused`` says why there is none, and ``largest`` what would be feasible. ``guess`` is the
     chance of the best guess of a sensitive value on average over all people; where nothing is
-    sensitive, the chance to be found. ``loss`` is the NCP, None where quasi-identifiers are exact.
-    ``seconds`` are of processor time.
+    sensitive, the chance to be found. ``attacked`` is what the quickest attacker makes of it.
+    ``loss`` is the NCP, None where quasi-identifiers are exact. ``seconds`` are of processor time.
     """
 
     setting: Setting
@@ -32,6 +35,7 @@ class Point:
     risk: Risk | None = None
     useful: Usefulness | None = None
     guess: float = math.nan
+    attacked: Audit | None = None
     loss: float | None = None
     groups: int = 0
     left_out: int = 0
@@ -42,6 +46,12 @@ class Point:
         """The chance of the surest guess of anybody's value."""
         assert self.risk is not None
         return max((one.highest for one in self.risk.attributes), default=self.guess)
+
+    @property
+    def learned(self) -> float | None:
+        """How often somebody is right who thinks; None where nobody was let loose."""
+        worst = None if self.attacked is None else self.attacked.worst
+        return None if worst is None else worst.outcome.attacker.right
 
     @property
     def certain(self) -> int:
@@ -79,6 +89,7 @@ class Point:
             "surest_guess": self.surest,
             "certain": self.certain,
             "likely": self.likely,
+            "attacked": None if self.attacked is None else attacking.stated(self.attacked),
             "found": self.risk.prosecutor.highest,
             "usefulness": self.usefulness,
             "verdict": None if self.useful is None else self.useful.verdict,
@@ -102,6 +113,7 @@ class Exploration:
     """Points of a grid, in the order in which they were tried.
 
     ``before`` is the risk of the table, ``left`` the settings for which no time was left.
+    ``source``, ``schema`` and ``reading`` (options) are what a command names the table by.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
     >>> found = sf.explore(patients, methods=["mondrian", "anatomy"], l=[2, 4], seed=1)
@@ -114,8 +126,9 @@ class Exploration:
     before: Risk
     points: tuple[Point, ...]
     left: tuple[Setting, ...] = ()
-    source: str = "table.csv"
+    source: str | Sequence[str] = "table.csv"
     schema: str = "schema.toml"
+    reading: Sequence[str] = ()
     seed: int | None = field(default=None, repr=False)
 
     @property
@@ -149,7 +162,9 @@ class Exploration:
         """Why that one, in plain words."""
         one, some = self.recommended, self.feasible
         many = sum(other.likely > one.likely for other in some)
-        told = [_exposed(one), _compared(many, len(some)), _useful(one), _present(one)]
+        told = [
+            _exposed(one), _compared(many, len(some)), _attacked(one), _useful(one), _present(one),
+        ]  # fmt: skip
         beaten = [other for other in some if other.usefulness > one.usefulness + _NEAR]
         if beaten:
             better = max(beaten, key=lambda other: other.usefulness)
@@ -163,7 +178,11 @@ class Exploration:
     @property
     def command(self) -> str:
         """What to type to publish the recommended one."""
-        return self.recommended.setting.command(self.source, self.schema)
+        return self.typed(self.recommended.setting)
+
+    def typed(self, setting: Setting) -> str:
+        """What to type to publish this table with another setting."""
+        return setting.command(self.source, self.schema, self.reading)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -206,6 +225,10 @@ def _exposed(one: Point) -> str:
 
 def _compared(many: int, of: int) -> str:
     return f"At {many} of the {of} points that are feasible more can be guessed so." if many else ""
+
+
+def _attacked(one: Point) -> str:
+    return "" if one.attacked is None else f"Attacked: {one.attacked.summary}."
 
 
 def _useful(one: Point) -> str:

@@ -34,6 +34,11 @@ _REASONS = (
 _TIMEOUT = "connect_timeout=10"
 
 
+def reason_of(error: Exception) -> str | None:
+    """Why a connection to PostgreSQL failed, in words that quote nothing; None if unknown."""
+    return next((reason for words, reason in _REASONS if words in str(error)), None)
+
+
 def is_url(source: str) -> bool:
     """Whether a text names a database rather than a file."""
     # a mistyped URL is one too: as a path it would be repeated in an error, password and all
@@ -125,8 +130,7 @@ def _connected(url: str, label: str) -> Iterator[Any]:
     try:
         connection = postgres.connect(_with_timeout(url))
     except postgres.Error as error:
-        known = (reason for words, reason in _REASONS if words in str(error))
-        reason = next(known, "the driver could not connect; try the URL with psql")
+        reason = reason_of(error) or "the driver could not connect; try the URL with psql"
         raise DataError(f"cannot connect to {label}: {reason}", source=label) from None
     with connection:
         yield connection

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import errno
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfumato.errors import StoreError
@@ -42,3 +45,54 @@ def take_lock(path: Path) -> int:
             raise Busy from error
         raise
     return handle
+
+
+class Queue:
+    """Processes that write one file after the other, each for a moment.
+
+    It only saves time: what must not be written at once has a lock of its own. So where there is
+    no ``flock``, and after a while, nobody waits here.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = None
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait, at most for a while, until nobody else has it."""
+        locked = self._waited()
+        try:
+            yield
+        finally:
+            if locked:
+                import fcntl
+
+                assert self._handle is not None
+                fcntl.flock(self._handle, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _waited(self) -> bool:
+        try:
+            import fcntl
+
+            if self._handle is None:
+                self._handle = os.open(self._path, os.O_RDONLY)
+        except (ImportError, OSError):
+            return False
+        until = time.monotonic() + _LONGEST
+        while time.monotonic() < until:
+            with suppress(OSError):
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            time.sleep(_MOMENT)
+        return False
+
+
+_MOMENT = 0.0003  # seconds; a commit takes about three times as long
+_LONGEST = 5.0

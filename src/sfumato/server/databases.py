@@ -1,8 +1,10 @@
 """The databases that are served: opened, watched, and swapped when ``apply`` has changed one.
 
 A request takes the state that holds when it begins, and keeps it to its end: what it has mapped
-stays readable after the swap. Answers are remembered by state, so by generation. An ``apply`` that
-only held rows back leaves no trace: what is served stays, with all that it remembers.
+stays readable after the swap. Answers are remembered by state, so by generation. The ledger says
+which generation holds (generations.py), and refuses what was answered from another one; whoever
+asked then waits until the new rows are open here, and asks them. An ``apply`` that only held rows
+back leaves no trace: what is served stays, with all that it remembers.
 """
 
 from __future__ import annotations
@@ -19,14 +21,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import sfumato
 from sfumato.core.query import Aggregate, Query
 from sfumato.core.words import Words
-from sfumato.errors import ParameterError, QueryRefused, SfumatoError, StoreError
+from sfumato.errors import LedgerError, ParameterError, QueryRefused, SfumatoError, StoreError
 from sfumato.server.caching import Cache
 from sfumato.server.http import to_json
 from sfumato.server.ledger_writer import LedgerWriter
 from sfumato.server.logs import Log
 from sfumato.server.sentences import short_guarantee
+from sfumato.statdb.access.generations import owner_entry
 from sfumato.statdb.access.ledger_records import Entry
-from sfumato.statdb.access.owner_entries import owner_entry
+from sfumato.statdb.access.places import Place, database_name
 from sfumato.statdb.access.tokens import FILE as ACCESS
 from sfumato.statdb.access.tokens import Tokens
 from sfumato.statdb.database import StatDB
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 _CACHE = 2**26  # bytes of answers remembered per database
 _TEXTS = 2**23
 _PERIOD = 0.25  # seconds between looks at the headers
+_MOMENT = 0.02
 _PAUSE = 5.0  # seconds before a damaged database is tried again
 _ASKED_FIRST = ("sum", "avg", "min", "max")
 
@@ -79,24 +83,35 @@ class State:
 class Served:
     """A database under the name it is served by."""
 
-    def __init__(self, name: str, folder: Path, log: Log | None = None) -> None:
+    def __init__(
+        self, name: str, place: Place, log: Log | None = None, *, beside: bool = False
+    ) -> None:
         self.name = name
-        self.folder = folder
+        self.place = place
+        self.folder = place.folder
         self._log = log
-        self.state = _opened(name, folder)
+        self.state = _opened(name, self.folder)
         # first the ledger: one that is missing must not be begun anew by a look at the tokens
-        self.ledger = LedgerWriter(folder, self._event("start"), self._ledger_changed)
+        start = self._event("start")
+        self.ledger = LedgerWriter(place, start, self._ledger_changed, beside=beside)
         try:
-            self.tokens = Tokens.open(folder)
+            self.tokens = place.tokens(watched=True)
         except BaseException:
             self.ledger.close()
             raise
         self.damaged = False
+        self._fresh: State | None = None
         self._next_try = 0.0
+
+    def look(self) -> None:
+        """Find out what other servers and the owner have done, where that takes long."""
+        self.ledger.look()
+        with suppress(StoreError):  # who asks for tokens that are old is told
+            self.tokens.look()
 
     def changed(self) -> bool:
         """Whether the header on disk names another state than this one, and is worth a try."""
-        if self.damaged and time.monotonic() < self._next_try:
+        if time.monotonic() < self._next_try:
             return False
         try:
             stamp = _stamp(self.folder)
@@ -110,14 +125,17 @@ class Served:
         return False
 
     def reload(self) -> None:
-        """Open the folder again; what is served stays if that fails."""
+        """Open the folder again; what is served stays if that fails, or cannot be announced."""
         try:
-            self.state = _opened(self.name, self.folder)
+            if self._fresh is None or self._fresh.stamp != _stamp(self.folder):
+                self._fresh = _opened(self.name, self.folder)
             self.damaged = False
-        except Exception:
+            self.ledger.announce(self._fresh.generation)
+            self.state, self._fresh = self._fresh, None
+        except Exception as error:
             # whatever it is, it must not end the watch; /ready tells of it
-            self.damaged = True
-            self._next_try = time.monotonic() + _PAUSE
+            self.damaged = not isinstance(error, LedgerError)
+            self._next_try = time.monotonic() + (_PAUSE if self.damaged else _PERIOD)
 
     def problem(self) -> str | None:
         """Why it does not answer, or soon will not: a word for /ready."""
@@ -125,7 +143,16 @@ class Served:
             return "database_damaged"
         if not self._has_tokens():
             return "access_unavailable"
-        return None if self.ledger.writable() else "ledger_unavailable"
+        if not self.ledger.writable():
+            return "ledger_unavailable"
+        return "rows_outdated" if self.ledger.announced > self.state.generation else None
+
+    async def caught_up(self, generation: int, seconds: float) -> bool:
+        """Wait until rows that hold are open; whether they came in time."""
+        until = time.monotonic() + seconds
+        while self.state.generation < generation and time.monotonic() < until:
+            await asyncio.sleep(_MOMENT)
+        return self.state.generation >= generation
 
     def close(self) -> None:
         """Commit what waits, and let go of the files."""
@@ -137,6 +164,8 @@ class Served:
         try:
             self.tokens.require_in_place()
         except StoreError:
+            if self.place.url is not None:
+                return False
             try:
                 if not (self.folder / ACCESS).exists():
                     return False
@@ -165,17 +194,27 @@ class Served:
             self._log.failure("ledger", reason, database=self.name)
 
 
-def open_all(folders: Iterable[str | Path], log: Log | None = None) -> dict[str, Served]:
-    """Open databases under the names of their folders, without the ending .statdb."""
+def open_all(
+    folders: Iterable[str | Path],
+    log: Log | None = None,
+    *,
+    ledger: str | None = None,
+    beside: bool = False,
+) -> dict[str, Served]:
+    """Open databases under the names of their folders, without the ending .statdb.
+
+    ``ledger`` is the URL of one that several servers share, ``beside`` says that this is one of
+    several that write a ledger in the folder.
+    """
     found: dict[str, Served] = {}
     try:
         for folder in map(Path, folders):
-            name = folder.resolve().name.removesuffix(".statdb")
+            name = database_name(folder)
             if name in found:
                 raise ParameterError(
                     f"two databases would be called {name!r}; rename a folder", parameter="folder"
                 )
-            found[name] = Served(name, folder, log)
+            found[name] = Served(name, Place.of(folder, ledger), log, beside=beside)
     except BaseException:
         for served in found.values():
             served.close()
@@ -186,14 +225,19 @@ def open_all(folders: Iterable[str | Path], log: Log | None = None) -> dict[str,
 async def watch(
     databases: Mapping[str, Served], pool: Executor, tell: Callable[[Served], None]
 ) -> None:
-    """Look at the headers for ever; ``tell`` of each attempt to reload."""
+    """Look at the headers and at shared ledgers for ever; ``tell`` of each attempt to reload."""
+    await asyncio.gather(*(_watch(served, pool, tell) for served in databases.values()))
+
+
+async def _watch(served: Served, pool: Executor, tell: Callable[[Served], None]) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(_PERIOD)
-        for served in databases.values():
-            if served.changed():
-                await loop.run_in_executor(pool, served.reload)
-                tell(served)
+        if served.place.url is not None:
+            await loop.run_in_executor(pool, served.look)
+        if served.changed():
+            await loop.run_in_executor(pool, served.reload)
+            tell(served)
 
 
 def _opened(name: str, folder: Path) -> State:

@@ -54,6 +54,7 @@ class Call:
     request_id: str = field(default_factory=next_id)
     route: str = "unknown"
     who: str = "-"
+    _whole: bytes | None = None
     headers: dict[bytes, bytes] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,6 +107,11 @@ class Call:
 
     async def body(self, limits: Limits) -> bytes:
         """The whole body, if it is not too long and does not take too long to come."""
+        if self._whole is None:
+            self._whole = await self._read(limits)
+        return self._whole
+
+    async def _read(self, limits: Limits) -> bytes:
         if self._stated_length() > limits.body:
             raise _too_large(limits.body)
         try:

@@ -1,8 +1,11 @@
-"""The ledger's one writer: everything that waits is committed together.
+"""A server's one writer of a ledger: everything that waits is committed together.
 
 A caller that awaits ``append`` goes on when its entries are on disk, so every answer that was sent
 is recorded. While a commit runs, the next entries gather; under load one flush of the
 disk serves many answers. A commit that fails fails all of its answers.
+
+What was answered from rows that no longer hold, or with a token that was revoked meanwhile, is
+taken out of the commit (generations.py).
 
 Files that were taken away and put back are opened again, if the last record that was written is
 in them: what was answered stays recorded.
@@ -11,9 +14,6 @@ in them: what was answered stays recorded.
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,12 +23,12 @@ from typing import NamedTuple
 
 from sfumato.errors import StoreError
 from sfumato.server.errors import ApiError
-from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.books import KeptBook
+from sfumato.statdb.access.generations import Ended, NotAppended, Superseded, require_latest
 from sfumato.statdb.access.ledger_records import Entry, Head, Record
+from sfumato.statdb.access.places import Place
 
 _MOST = 4_096  # entries in a commit
-_PROBE = bytes(2**16)
-_ROOM = 2**20  # bytes; with less, the next commits will fail
 
 
 class _Waiting(NamedTuple):
@@ -41,15 +41,20 @@ class LedgerWriter:
 
     def __init__(
         self,
-        folder: Path,
+        place: Place,
         start: Entry | None = None,
         tell: Callable[[BaseException | None], None] = lambda _: None,
+        *,
+        beside: bool = False,
     ) -> None:
-        """Open the ledger, and record the start; raises if another process writes it.
+        """Open the ledger, and record the start of a server with these rows.
 
-        ``tell`` is told why nothing can be written, once, and None when something can again.
+        Raises if the rows are outdated, or if another process writes a ledger that is not shared;
+        ``beside`` says that it may. ``tell`` is told why nothing can be written, once, and None
+        when something can again.
         """
-        self._folder = folder
+        self._place = place
+        self._beside = beside
         self._start = start
         self._tell = tell
         self._end: Entry | None = None
@@ -58,11 +63,14 @@ class LedgerWriter:
         self._opened = threading.Event()
         self._turn = threading.Lock()
         self._told = False
+        self.announced = 0
         self._problem: BaseException | None = None
         self.failing = False
         self.commits = 0
         self.entries = 0
-        self._thread = threading.Thread(target=self._run, name=f"ledger {folder}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name=f"ledger {place.folder}", daemon=True
+        )
         self._thread.start()
         self._opened.wait()
         if self._problem is not None:
@@ -76,14 +84,29 @@ class LedgerWriter:
         self._queue.put(_Waiting(entries, done))
         return await done
 
+    def announce(self, generation: int) -> int:
+        """Let later rows hold from now on; tells which do. Raises if the ledger is out of reach."""
+        self.announced = self._ledger.announce(generation)
+        return self.announced
+
+    def look(self) -> None:
+        """Find out which rows hold, and whether something that failed would work again."""
+        try:
+            self.announced = self._ledger.announced() or 0
+        except StoreError as error:
+            self._changed(error)
+            return
+        if self.failing and self._ledger.can_write():
+            # nothing may ask us while we say no, so it has to be found out here
+            self.failing = False
+
     def writable(self) -> bool:
         """Whether entries can be appended, as far as one can know without appending some."""
         if not self._thread.is_alive() or not self._in_place():
             return False
-        if self.failing:
-            # nothing may ask us while we say no, so it has to be found out here
-            self.failing = not _can_write(self._folder)
-        return not self.failing and _has_room(self._folder)
+        if self.failing and self._place.url is None:
+            self.failing = not self._ledger.can_write()
+        return not self.failing and self._ledger.has_room()
 
     def close(self, end: Entry | None = None) -> None:
         """Commit what waits, record the end, and stop."""
@@ -93,10 +116,7 @@ class LedgerWriter:
 
     def _run(self) -> None:
         try:
-            self._ledger = ledger = Ledger.open(self._folder)
-            if self._start is not None:
-                ledger.append([self._start])
-            self._last = ledger.head()
+            self._ledger = self._opened_first()
         except BaseException as problem:
             self._problem = problem
             return
@@ -110,6 +130,20 @@ class LedgerWriter:
                     self._append([self._end])
         finally:
             self._ledger.close()
+
+    def _opened_first(self) -> KeptBook:
+        """The ledger, with the start of a server whose rows hold."""
+        ledger = self._place.ledger(beside=self._beside)
+        try:
+            if self._start is not None:
+                require_latest(ledger, self._start.generation, self._place.folder)
+                self.announced = self._start.generation
+                ledger.append([self._start])
+            self._last = ledger.head()
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
 
     def _gathered(self) -> list[_Waiting] | None:
         """What waits, at least one; None at the end."""
@@ -131,22 +165,37 @@ class LedgerWriter:
 
     def _commit(self, batch: Sequence[_Waiting]) -> None:
         entries = [entry for waiting in batch for entry in waiting.entries]
-        records: Sequence[Record] = ()
-        reason: Exception | None = None
         try:
             records = self._append(entries)
-            self.commits += 1
-            self.entries += len(entries)
+        except NotAppended as error:
+            self._take_out(batch, error)
         except Exception as error:
             # whatever it was: it is not on disk, so it must not be answered
-            reason = error
+            self._changed(error)
+            _give(batch, (), _unavailable())
+        else:
+            self.commits += 1
+            self.entries += len(entries)
+            self._changed(None)
+            _give(batch, records, None)
+
+    def _take_out(self, batch: Sequence[_Waiting], error: NotAppended) -> None:
+        """Refuse what must not be answered, and commit the others."""
+        concerned = [any(map(error.concerns, one.entries)) for one in batch]
+        problem = _outdated(self._place.folder, error)
+        _give([one for one, is_so in zip(batch, concerned, strict=True) if is_so], (), problem)
+        others = [one for one, is_so in zip(batch, concerned, strict=True) if not is_so]
+        if isinstance(error, Superseded):
+            self.announced = error.generation
+        if others:
+            self._commit(others)
+
+    def _changed(self, reason: Exception | None) -> None:
+        """Note whether something can be written, and tell if it is not as before."""
         if (reason is not None) != self._told:
             self._told = reason is not None
             self._tell(reason)
         self.failing = reason is not None
-        problem = None if reason is None else _unavailable()
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            batch[0].done.get_loop().call_soon_threadsafe(_tell, batch, records, problem)
 
     def _append(self, entries: Sequence[Entry]) -> Sequence[Record]:
         self._in_place()  # if not, appending says why
@@ -166,17 +215,24 @@ class LedgerWriter:
 
     def _opened_again(self) -> bool:
         try:
-            with Ledger.open(self._folder, beside=True) as found:
+            with self._place.ledger(beside=True) as found:
                 record = next(found.records(self._last.number), None) if self._last else None
                 known = found.head() if record is None else record.receipt
             if known != self._last:
                 return False
             # closed only now: until here what is written to may come back
             self._ledger.close()
-            self._ledger = Ledger.open(self._folder)
+            self._ledger = self._place.ledger(beside=self._beside)
         except (StoreError, OSError):
             return False
         return True
+
+
+def _give(batch: Sequence[_Waiting], records: Sequence[Record], problem: ApiError | None) -> None:
+    """Tell those who wait, in their own loop."""
+    if batch:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            batch[0].done.get_loop().call_soon_threadsafe(_tell, batch, records, problem)
 
 
 def _tell(batch: Sequence[_Waiting], records: Sequence[Record], problem: ApiError | None) -> None:
@@ -191,22 +247,29 @@ def _tell(batch: Sequence[_Waiting], records: Sequence[Record], problem: ApiErro
             done.set_exception(problem)
 
 
-def _can_write(folder: Path) -> bool:
-    try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".probe-") as file:
-            file.write(_PROBE)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        return False
-    return True
+class Outdated(ApiError):
+    """The rows have changed while somebody asked: what asks them again may be answered."""
+
+    def __init__(self, folder: Path, generation: int) -> None:
+        super().__init__(
+            "not_ready",
+            "the rows have changed, and this server does not have the new ones yet",
+            "try again",
+            retry_after=1,
+        )
+        self.folder = folder
+        self.generation = generation
 
 
-def _has_room(folder: Path) -> bool:
-    try:
-        return shutil.disk_usage(folder).free >= _ROOM
-    except OSError:
-        return False
+def _outdated(folder: Path, error: NotAppended) -> ApiError:
+    if isinstance(error, Superseded):
+        return Outdated(folder, error.generation)
+    assert isinstance(error, Ended)
+    return ApiError(
+        "unauthorized",
+        "the token is unknown, expired or revoked",
+        "the owner of the database makes tokens with: sfumato statdb token create",
+    )
 
 
 def _unavailable() -> ApiError:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from sfumato.server.access import Door
 from sfumato.server.databases import Served, watch
+from sfumato.server.ledger_writer import Outdated
 from sfumato.server.limits import Limits, Meter
 from sfumato.server.logs import Log
 from sfumato.server.metrics import Metrics
@@ -53,6 +54,11 @@ class Service:
 
         working.add_done_callback(give_back)
         return await asyncio.wrap_future(working)
+
+    async def caught_up(self, error: Outdated, seconds: float) -> bool:
+        """Wait until the rows that somebody should have been answered from are open."""
+        places = [one for one in self.databases.values() if one.folder == error.folder]
+        return seconds > 0 and await places[0].caught_up(error.generation, seconds)
 
     async def watch(self) -> None:
         """Look after changes of the databases until cancelled."""

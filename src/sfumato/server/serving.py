@@ -29,7 +29,7 @@ from sfumato.server.service import Service
 if TYPE_CHECKING:
     import uvicorn
 
-_PATIENCE = 10  # seconds that requests under way get when the server is stopped
+PATIENCE = 10  # seconds that requests under way get when the server is stopped
 # seconds that a thread may keep the interpreter while others want it: with the usual 5 milliseconds
 # a long question that is being read makes every other one wait several times as long
 _SWITCH = 0.0005
@@ -50,18 +50,22 @@ def create_app(
     proxies: Sequence[str] = (),
     limits: Limits | None = None,
     log: Log | None = None,
+    ledger: str | None = None,
+    beside: bool = False,
 ) -> App:
     """The application over these databases, for a server that listens on ``host``.
 
     ``proxies`` are the addresses of proxies in front of it, whose word is taken for where a request
     comes from. Behind one, as on any address that others can reach, everybody needs a token.
+    ``ledger`` is the URL of one that several servers share; ``beside`` others, which are workers of
+    the same server, this one writes a ledger in the folder.
     """
     require_libraries()
     loopback = is_loopback(host)
     reachable = not loopback or bool(proxies)
     trusted = Proxies.of(proxies)
     log = log or Log()
-    databases = open_all(folders, log)
+    databases = open_all(folders, log, ledger=ledger, beside=beside)
     try:
         for served in databases.values():
             if reachable and not len(served.tokens):
@@ -127,16 +131,19 @@ def create_server(app: App, wire: Wire | None = None) -> uvicorn.Server:
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=_PATIENCE,
+        timeout_graceful_shutdown=PATIENCE,
     )
     return uvicorn.Server(config)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket on an address; port 0 takes a free one."""
+def listen(host: str, port: int, *, spread: bool = False) -> socket.socket:
+    """A socket on an address; port 0 takes a free one.
+
+    Several may listen on one address if all of them ``spread`` what comes.
+    """
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=kind)
+        return socket.create_server(address[:2], family=kind, reuse_port=spread)
     except OSError as error:
         raise ParameterError(
             f"cannot listen on {host} port {port}: {error.strerror}; choose another --port, or "
@@ -145,8 +152,8 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def listen_for_tools(host: str, port: int, certificate: str | None, key: str | None) -> Wire:
-    """A socket for the PostgreSQL protocol; where others can reach it, it needs a certificate."""
+def tools(host: str, sock: socket.socket, certificate: str | None, key: str | None) -> Wire:
+    """How SQL tools are served on a socket; where others can reach it, a certificate is needed."""
     from sfumato.server.wire.startup import tls_context
 
     if certificate is None and not is_loopback(host):
@@ -155,14 +162,13 @@ def listen_for_tools(host: str, port: int, certificate: str | None, key: str | N
             "--postgres-certificate and --postgres-key, or leave out --postgres-port",
             parameter="postgres_certificate",
         )
-    tls = None if certificate is None else tls_context(certificate, key)
-    return Wire(listen(host, port), tls)
+    return Wire(sock, None if certificate is None else tls_context(certificate, key))
 
 
-def address_of(sock: socket.socket) -> str:
+def address_of(sock: socket.socket, scheme: str = "http") -> str:
     """The URL of a listening socket."""
     host, port = sock.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 @contextmanager
@@ -190,6 +196,11 @@ def stated(url: str, path: str | None) -> Iterator[None]:
         yield
     finally:
         file.unlink(missing_ok=True)
+
+
+def stop_quietly() -> None:
+    """What a signal does that asks to stop."""
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _ignore(_signal: int, _frame: FrameType | None) -> None: ...

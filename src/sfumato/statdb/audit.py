@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.audits.attacks.equality import Cohort, candidates_of_cohorts
-from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.frame import Candidates, known_people
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.audits.attacks.reconstruction import Reconstruction
 from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, shuffled
@@ -131,7 +131,9 @@ def _reconstruction(responder: Responder, table: Microdata, *, control: bool) ->
 
     def attacked(database: Responder, people: Microdata, seconds: float, seed: int) -> Accuracy:
         (sensitive,) = people.sensitive
-        who, values, sure = Reconstruction().attack(database, people, sensitive, seconds, seed)
+        who, values, sure = Reconstruction().attack(
+            database, known_people(people), sensitive, seconds, seed
+        )
         truth = people.codes[sensitive.name][who].astype(np.int32)
         return Accuracy.of(Guesses(values, sure), truth)
 

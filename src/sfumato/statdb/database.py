@@ -24,7 +24,8 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.forms.remembering import DATABASE, noting_rows
-from sfumato.statdb.access.owner_entries import ledger_if_any, owner_entry
+from sfumato.statdb.access.generations import require_latest
+from sfumato.statdb.access.places import Place
 from sfumato.statdb.accuracy import ErrorBand, measured_errors
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.making import Cohort, First, Framework
@@ -231,6 +232,7 @@ class StatDB:
         twins: Twins | None = None,
         seed: Seed | None = None,
         experiment: bool = False,
+        ledger: str | None = None,
     ) -> Update:
         """Insert and delete rows; the rows that stay keep their signatures.
 
@@ -255,13 +257,17 @@ class StatDB:
         than one. In one change that is refused, of people whose quasi-identifiers nobody else has,
         unless you ``accept_returns``. Before anything is written, newcomers are attacked by the
         frequencies of values (``Update.guessed``). A short ``seed`` needs ``experiment``, as in
-        ``create``.
+        ``create``. Where several servers share a ledger, ``ledger`` is its URL: they answer from
+        the new rows from then on.
         """
         randomness = Randomness(seed)
         require_written(randomness.stated_seed, experiment=experiment)
-        with changing(self.path) as seal, ledger_if_any(self.path) as ledger:
+        place = Place.of(self.path, ledger)
+        with changing(self.path) as seal, place.ledger_if_any() as book:
             # what is opened was checked; only what somebody else has written since is read again
             now = self if seal == self._seal else StatDB.open(self.path)
+            if book is not None:
+                require_latest(book, now.generation, self.path)
             purpose = (now.generation, now.waiting.num_rows, accept_exposure, twins)
             randomness.bind(purpose, lambda: _digest(now.table(), inserted, deleted))
             change = updated(
@@ -277,9 +283,8 @@ class StatDB:
             if change.made is not None:
                 stated = now.seed or randomness.stated_seed
                 _store(self.path, change, _for_ever(stated, now.errors))
-                if ledger is not None:
-                    done = f"rows changed: generation {now.generation + 1}"
-                    ledger.append([owner_entry("apply", done, now.generation + 1)])
+                if book is not None:
+                    book.announce(now.generation + 1)
             elif change.waiting != now.waiting:
                 replace_waiting(self.path, change.waiting)
         _warn_of_exposure(change.update, now.responder.m)

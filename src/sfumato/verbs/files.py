@@ -114,7 +114,8 @@ def publish_file(
             workers = ends.enter_context(open_workers(engine, address, memory_limit))
             if framed:
                 assert workers is not None
-                rows = ends.enter_context(frame_rows(source, schema, workers, Path(output)))
+                given = (source, schema, workers, Path(output), markers(missing), dialect)
+                rows = ends.enter_context(frame_rows(*given))
             memory = memory_or_half(memory_limit) if workers is None else workers.memory
             wish = Wish(algorithm, describe(algorithm), needs, shape, shown, means, format, memory)
             return stream_release(rows, wish, output, Randomness(seed), force, tell, workers)

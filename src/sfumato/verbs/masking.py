@@ -18,6 +18,9 @@ from sfumato.core.schema import Role
 from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError, PromiseBroken, SfumatoWarning
 from sfumato.forms.manifest import Manifest
+from sfumato.forms.masked.answers import Masked as Answers
+from sfumato.forms.masked.calibration import stretches
+from sfumato.forms.masked.distortion import intervals_stated
 from sfumato.forms.masked.evidence import Masked as Evidence
 from sfumato.forms.masked.form import masked_figures
 from sfumato.forms.masked.release import MaskedTable, masked_table
@@ -51,7 +54,7 @@ def mask(table: Microdata, method: Mask, *, seed: Seed | None = None) -> MaskedT
     stated = describe(method)  # type: ignore[arg-type]  # it has a name and options, as others do
     randomness.bind(stated, lambda: digest(table))
     found = method.masked(table, randomness)
-    release = _release(table, found, stated, randomness)
+    release = _calibrated(_release(table, found, stated, randomness), table)
     _require_kept(release)
     _warn_of_exact(release)
     made_from(release, table)
@@ -78,6 +81,13 @@ def _release(
     figures = masked_figures(manifest.promise, evidence, hides=release.hides)
     counted = replace(manifest, groups=len(evidence.sizes), metrics=figures)
     return replace(release, manifest=counted)
+
+
+def _calibrated(release: MaskedTable, table: Microdata) -> MaskedTable:
+    """The same, which states how far its counts are off."""
+    line = intervals_stated(stretches(Answers.of_release(release), table))
+    manifest = replace(release.manifest, promise=(*release.manifest.promise, line))
+    return replace(release, manifest=manifest)
 
 
 def _require_kept(release: MaskedTable) -> None:

@@ -111,7 +111,7 @@ def stream_release(
         passage = Passage(tell)
         with engine_for(rows, workers, folder, Path(output), passage.passed) as engine:
             passage.begin("counting values", 0)
-            counted = count_values(engine, rows)
+            counted = count_values(engine, rows, wish.memory)
             require_form(wish.form, wish.labels, counted.domain(), wish.needs)
             passage.begin("encoding", counted.n_parts)
             coded = counted.encoded(engine)

@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.server.limits import Limits
-from sfumato.server.serving import listen_for_tools
+from sfumato.server.serving import listen, tools
 from sfumato.server.wire.startup import tls_context
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.tokens import Tokens
@@ -148,8 +148,11 @@ def test_tls(folder_of_people: Path, tmp_path: Path) -> None:
 
 
 def test_a_certificate_is_needed_where_others_can_connect(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="postgres-certificate"):
-        listen_for_tools("0.0.0.0", 0, None, None)
+    with (
+        listen("127.0.0.1", 0) as sock,
+        pytest.raises(ParameterError, match="postgres-certificate"),
+    ):
+        tools("0.0.0.0", sock, None, None)
     (tmp_path / "none.pem").write_text("?")
     with pytest.raises(ParameterError, match="cannot be used"):
         tls_context(str(tmp_path / "none.pem"), None)

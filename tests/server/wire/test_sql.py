@@ -46,10 +46,10 @@ YOUNG = "SELECT sex, COUNT(*) FROM t WHERE age >= 30 AND age < 50 GROUP BY sex"
         ("select sex, count(*) from people where disease='flu' group by 1;", BY_SEX),
         ("select p.sex s, count(1) n from public.people p where p.disease = 'flu' group by p.sex",
          BY_SEX),
-        ("SELECT sex, COUNT(*) FROM people.public.people -- whose?\nWHERE disease = 'flu' /* why? */"
+        ("SELECT sex, COUNT(*) FROM people.public.people -- of\nWHERE disease = 'flu' /* why? */"
          " GROUP BY s" "ex", BY_SEX),
         # Metabase
-        ("-- Metabase:: userID: 1 queryType: MBQL queryHash: 00\nSELECT \"public\".\"people\".\"sex\" "
+        ("-- Metabase:: userID: 1 queryHash: 00\nSELECT \"public\".\"people\".\"sex\" "
          'AS "sex", COUNT(*) AS "count" FROM "public"."people" WHERE "public"."people"."disease" = '
          '\'flu\' GROUP BY "public"."people"."sex" ORDER BY "public"."people"."sex" ASC', BY_SEX),
         ('SELECT "source"."sex" AS "sex", COUNT(*) AS "count" FROM (SELECT "public"."people"."sex" '
@@ -57,7 +57,7 @@ YOUNG = "SELECT sex, COUNT(*) FROM t WHERE age >= 30 AND age < 50 GROUP BY sex"
          '"public"."people"."disease" = \'flu\') AS "source" GROUP BY "source"."sex" '
          'ORDER BY "source"."sex" ASC LIMIT 2000', BY_SEX),
         # Superset
-        ("SELECT sex AS sex, COUNT(*) AS count FROM public.people WHERE disease IN ('flu') GROUP BY "
+        ("SELECT sex AS sex, COUNT(*) AS n FROM public.people WHERE disease IN ('flu') GROUP BY "
          "sex ORDER BY sex ASC LIMIT 10000", BY_SEX),
         ('SELECT "sex" AS "sex", COUNT(*) AS "COUNT(*)" FROM (SELECT * FROM people) AS '
          "virtual_table WHERE age >= 30 AND age < 50 GROUP BY \"sex\" ORDER BY \"sex\" LIMIT 50000",
@@ -66,7 +66,7 @@ YOUNG = "SELECT sex, COUNT(*) FROM t WHERE age >= 30 AND age < 50 GROUP BY sex"
         ("SELECT sex AS metric, COUNT(*) AS value FROM people WHERE 1 = 1 AND age >= 30 AND "
          "(age < 50) GROUP BY 1 ORDER BY 1", YOUNG),
         # casts that drivers add
-        ("SELECT sex, count(*) AS n FROM people WHERE age >= 30::INTEGER AND age < '50'::int8 GROUP "
+        ("SELECT sex, count(*) n FROM people WHERE age >= 30::INTEGER AND age < '50'::int8 GROUP "
          "BY sex ORDER BY sex FETCH FIRST 5 ROWS ONLY", YOUNG),
     ],
 )  # fmt: skip

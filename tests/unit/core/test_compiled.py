@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -205,14 +206,21 @@ print(numbers.tolist(), counts.tolist(), number_rows.stats.cache_path)
 """
 
 
-def run_alone(code: str, place: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A process that imports the copy of the package in a folder."""
+SOURCES = Path(sfumato.__file__).parents[1]
+
+
+def run_alone(
+    code: str, place: Path, user: int | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A process that imports the copy of the package in a folder, perhaps of another user."""
     return subprocess.run(
         [sys.executable, "-c", code, str(place)],
         env={**os.environ, **NOWHERE, "PYTHONPATH": str(place), **environment},
         capture_output=True,
         text=True,
         timeout=PATIENCE,
+        user=user,
+        cwd="/",
     )
 
 
@@ -241,6 +249,36 @@ def test_kernels_are_compiled_in_memory_where_nothing_can_be_written(
     assert done.stdout == "[0, 1, 0] [2, 1] None\n"
     assert "in memory" in done.stderr
     assert done.stderr.count("compiling kernels") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="rights are others there")
+def test_a_folder_that_can_only_be_read_is_used_as_it_is() -> None:
+    """As in the image of a container: somebody else without a home finds what was compiled."""
+    kernels = Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        code = IMPORT_ALL
+        options = {"NUMBA_CACHE_DIR": str(kernels)}
+        assert "compiling" in run_alone(code, SOURCES, **options).stderr
+        for folder in (kernels, *kernels.glob("*")):
+            folder.chmod(0o555)
+        other = 65_534 if os.geteuid() == 0 else None  # rights do not stop an administrator
+        hits = "print(sum(number_rows.stats.cache_hits.values()))"
+        done = run_alone(code + hits, SOURCES, other, **options)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[-1] == "1"
+        assert "compil" not in done.stderr
+        # what was not compiled is compiled in memory, with one line
+        for one in kernels.glob("*"):
+            one.chmod(0o755)
+            for file in one.glob("*.nb*"):
+                file.unlink()
+            one.chmod(0o555)
+        done = run_alone(code, SOURCES, other, **options)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("compil") == 1
+    finally:
+        shutil.rmtree(kernels)
 
 
 FULL_DISK = """

@@ -268,6 +268,31 @@ def test_a_frame_is_published_by_its_own_cluster(
     assert found == expected
 
 
+def test_a_frame_is_read_by_its_own_cluster(
+    dask: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into the table that memory makes of it, and nothing is left of its rows."""
+    from dask import dataframe
+
+    untyped: Any = dataframe
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ills = ["flu", "cold", "gout"]
+    rows = pa.table({"age": [i % 30 for i in range(900)], "ill": [ills[i % 3] for i in range(900)]})
+    frame = untyped.from_pandas(rows.to_pandas(), npartitions=3)
+    schema = sf.Schema(quasi=["age"], sensitive="ill")
+    with dask.client.as_current():
+        found = sf.read(frame, schema, missing="gout")
+        release = sf.publish(frame, k=5, quasi=["age"], sensitive="ill", seed=long_seed(3))
+        with pytest.raises(ParameterError, match="the DataFrame says itself how it is written"):
+            sf.read(frame, schema, encoding="latin-1")
+    expected = sf.read(rows, schema, missing="gout")
+    assert found.codes["age"].tolist() == expected.codes["age"].tolist()
+    assert found.codes["ill"].tolist() == expected.codes["ill"].tolist()
+    whole = sf.publish(rows, k=5, quasi=["age"], sensitive="ill", seed=long_seed(3))
+    assert release.groups.equals(whole.groups)
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("change", ["another type", "a column less"])
 def test_partitions_that_differ_are_refused(
     change: str, source: Path, dask: DaskCluster, tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import sfumato as sf
 from sfumato.engines import cluster, domains, java, spark
 from sfumato.errors import MachineError, MissingExtra, ParameterError, SfumatoWarning
 from tests.conformance.test_engines_alike import SCHEMA, made, people
-from tests.support.clusters import SparkCluster, spark_cluster
+from tests.support.clusters import SparkCluster, spark_cluster, spelled, spied_keys
 from tests.support.seeds import long_seed
 
 pytestmark = pytest.mark.slow
@@ -112,3 +113,30 @@ def test_a_frame_is_published_by_its_own_cluster(source: Path, context: SparkClu
     assert {file.name: file.read_bytes() for file in out.iterdir()} == {
         name: data for name, data in stream.items() if name != "search"
     }
+
+
+@needs_spark
+def test_no_key_is_in_what_spark_writes_down(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events, settings and the logs of executors, with traffic that is encrypted."""
+    secrets, shown = spied_keys(monkeypatch), os.urandom(16)
+    events = tmp_path / "events"
+    events.mkdir()
+    settings = {
+        "spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.compress": "false", "spark.log.level": "INFO",
+        "spark.authenticate": "true", "spark.authenticate.secret": os.urandom(16).hex(),
+        "spark.network.crypto.enabled": "true", "spark.io.encryption.enabled": "true",
+    }  # fmt: skip
+    with spark_cluster(settings) as found:
+        assert isinstance(publish(source), dict)
+        found.context.setJobDescription(shown.hex())  # the control: what is told is written down
+        assert found.context.parallelize([1]).count() == 1
+        written = [repr(found.context.getConf().getAll()).encode()]
+        logs = found.logs()
+    written += [path.read_bytes() for path in [*events.rglob("*"), *logs] if path.is_file()]
+    assert len(secrets) == 2
+    assert any(shown.hex().encode() in one for one in written)
+    for secret in secrets:
+        assert not any(form in one for form in spelled(secret) for one in written)

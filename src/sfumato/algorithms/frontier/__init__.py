@@ -216,7 +216,7 @@ def divide(
     """Divide a table into groups of neighbours."""
     announce(take_groups)
     strict = coarsened(bound.with_needs(aims.needs))
-    leaves = Mondrian(cuts=aims.cuts).cut_points(strict, 0, None, progress)
+    leaves = Mondrian(cuts=aims.cuts).cut_points(strict, 0, None, None, progress)
     words = randomness.key(_ORDER).half_words(np.arange(bound.table.n_rows))
     return _grouped(aims, bound, leaves, words)
 

@@ -34,7 +34,7 @@ Cost: O(v log v) for v different vectors, after one pass that finds them; d dime
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -59,9 +59,15 @@ from sfumato.algorithms.mondrian.guided_kernel import (
 from sfumato.algorithms.mondrian.kernel import cut_all
 from sfumato.algorithms.mondrian.node_counts import Sensitive
 from sfumato.algorithms.mondrian.plain import cut_all_plain
+from sfumato.algorithms.mondrian.planning import Planning
 from sfumato.algorithms.mondrian.regions import Regions, plan_regions
 from sfumato.algorithms.mondrian.segments import cut_side_by_side
-from sfumato.algorithms.mondrian.workload import asked_of, require_workload
+from sfumato.algorithms.mondrian.workload import (
+    asked_of,
+    require_workload,
+    wanted_beyond,
+    wanted_in,
+)
 from sfumato.algorithms.mondrian.workload_kernel import Asked, cut_all_serving, new_serving_space
 from sfumato.algorithms.points import Points
 from sfumato.algorithms.refine import refined, require_refine, require_unrefined, until_refined
@@ -185,22 +191,22 @@ class Mondrian:
         self, bound: Bound, turn: int, randomness: Randomness, progress: Progress | None
     ) -> CutPoints:
         ties = randomness.key(_TIES) if self.relaxed else None
-        return self.cut_points(bound, turn, _order(ties, np.arange(bound.table.n_rows)), progress)
+        order = _order(ties, np.arange(bound.table.n_rows))
+        count = wanted_in(bound.table, bound.weights, axes_of(bound.table))
+        return self.cut_points(bound, turn, order, self._asked(bound, count), progress)
+
+    def _asked(self, bound: Bound, count: Callable[[Asked, int], Counts]) -> Asked | None:
+        if not self.workload:
+            return None
+        return asked_of(self.workload, self.weights, bound.table, bound.n_rows, count)
 
     def require_planned(self, needs: tuple[Requirement, ...]) -> None:
-        """Cuts are planned by counts, for the built-in models, and not for a workload."""
+        """Cuts are planned by counts, for the built-in models, and not for a target."""
         require_compiled(needs)
         require_unrefined(self.refine)
         if self.target is not None:
             raise ParameterError(
                 "a target guides cuts that need all rows in memory; use the in-memory engine",
-                parameter="engine",
-            )
-        dealt = self.relaxed and any(need.attribute is not None for need in needs)
-        if dealt or self.workload:
-            raise ParameterError(
-                "a workload, and relaxed cuts under models of sensitive values, need all rows in "
-                "memory; use the in-memory engine",
                 parameter="engine",
             )
 
@@ -212,15 +218,22 @@ class Mondrian:
         coarse = coarsened(feasible(bound))
         rules = compile_rules(coarse)
         assert rules is not None, "every built-in model has a rule"
-        regions = plan_regions(
-            engine, axes_of(coarse.table), self._cut_rules(rules, coarse.n_rows),
-            _sensitive(coarse, rules), rules.whole_counts, coarse.n_rows, room,
+        axes = axes_of(coarse.table)
+        planning = Planning(
+            engine, axes, self._cut_rules(rules, coarse.n_rows), _sensitive(coarse, rules),
             randomness.key(_TIES) if self.relaxed else None,
+            self._asked(coarse, wanted_beyond(engine, axes)),
         )  # fmt: skip
-        return MondrianPlan(self, coarse, regions)
+        regions = plan_regions(planning, rules.whole_counts, coarse.n_rows, room)
+        return MondrianPlan(self, coarse, regions, planning.asked)
 
     def cut_points(
-        self, bound: Bound, turn: int, order: Codes | None, progress: Progress | None
+        self,
+        bound: Bound,
+        turn: int,
+        order: Codes | None,
+        asked: Asked | None,
+        progress: Progress | None,
     ) -> CutPoints:
         """Cut a region; equal rows are one point, or each is one by itself in some ``order``."""
         rules = compile_rules(bound)
@@ -231,9 +244,6 @@ class Mondrian:
         else:
             points = Points.every_row(table, offsets, order)
         axes = axes_of(table)
-        asked = None
-        if self.workload:
-            asked = asked_of(self.workload, self.weights, table, points, axes)
         target = None
         if self.target is not None:
             target = target_of(self.target, table, points, bound.weights)
@@ -285,6 +295,7 @@ class MondrianPlan:
     algorithm: Mondrian
     bound: Bound
     regions: Regions
+    asked: Asked | None = None
     boxes: Boxes | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
     stated: Mapping[str, Any] = field(default_factory=dict)
@@ -306,7 +317,7 @@ class MondrianPlan:
         """Cut a region on."""
         turn = int(self.regions.turns[number])
         order = _order(self.regions.ties, rows)
-        return self.algorithm.cut_points(self.bound.over(table), turn, order, None)
+        return self.algorithm.cut_points(self.bound.over(table), turn, order, self.asked, None)
 
 
 def _order(ties: Key | None, rows: Counts) -> Codes | None:

@@ -19,6 +19,7 @@ from sfumato.algorithms.mondrian.ranking import find_median, rank_axes, rank_val
 from sfumato.core.arrays import Codes, Counts, Flags, Ints, Whole
 from sfumato.core.compiled import kernel
 from sfumato.errors import OutOfMemory
+from sfumato.models._rules import passes_rules
 
 NONE = -1  # no code
 
@@ -33,7 +34,7 @@ class Half(NamedTuple):
 
 class Cut(NamedTuple):
     """Which codes of an axis go left: those that are marked, or all ``upto`` one; what the halves
-    are; ``quota`` rows of the code ``tie``.
+    are; ``quota`` rows of the code ``tie``, those with words up to ``word``.
     """
 
     axis: int
@@ -42,6 +43,7 @@ class Cut(NamedTuple):
     halves: tuple[Half, Half]
     tie: int = NONE
     quota: int = 0
+    word: int = 0
 
 
 def decide(
@@ -53,54 +55,20 @@ def decide(
     turn: int,
     totals: Counts,
 ) -> Cut | None:
-    """The cut that the kernel makes in a region with these counts: axis, codes on the left,
-    halves.
-    """
-    if load < 2 * cut_rules.least:
-        return None
-    for axis in _order(seen, axes, bins, cut_rules, turn):
-        values = _Values.of(seen, bins, axis)
-        workspace = _workspace(values, axis, len(axes.sizes), len(totals))
-        known = bins.all_known(axis, seen.ends[axis], int(seen.medians[axis]))
-        rules = cut_rules._replace(all_cuts=cut_rules.all_cuts and known)
-        middle, left = try_axis(
-            values.arrays, axes.is_set[axis], axis, rules, load, totals, workspace
-        )
-        if middle >= 0:
-            marks, upto = values.cut(axis, values.arrays.codes[:middle, axis], axes)
-            turn = (axis + 1) % len(axes.sizes)
-            sides = (left, workspace.left.copy()), (load - left, workspace.right.copy())
-            first, second = (Half(int(size), turn, histogram) for size, histogram in sides)
-            return Cut(axis, marks, upto, (first, second))
-        if cut_rules.sensitive and rules.all_cuts != cut_rules.all_cuts:
-            raise OutOfMemory(
-                f"no cut at the median of {int(axes.sizes[axis]):,} values is safe, and to look at "
-                f"all others takes {8 * int(axes.sizes[axis]) * (1 + len(totals)):,} bytes for "
-                'counts; allow eight times as much memory, use cuts="median", or round the values',
-                doing="publishing",
-            )
+    """The cut that the kernel makes in a region with these counts."""
+    for axis in order_of(seen, axes, bins, cut_rules, load, turn):
+        cut = cut_along(seen, axes, bins, cut_rules, axis, load, totals)
+        if cut is not None:
+            return cut
     return None
 
 
-def decide_evenly(
+def order_of(
     seen: Seen, axes: Axes, bins: Bins, cut_rules: CutRules, load: int, turn: int
-) -> Cut | None:
-    """The cut of a region whose rows may be divided at will, under rules about sizes alone."""
+) -> list[int]:
+    """The axes worth cutting, in the order to try them; none where there are too few rows."""
     if load < 2 * cut_rules.least:
-        return None
-    axis = _order(seen, axes, bins, cut_rules, turn)[0]
-    values = _Values.of(seen, bins, axis)
-    workspace = _workspace(values, axis, len(axes.sizes), 0)
-    median, below = median_of(values.arrays, axes.is_set[axis], axis, load, workspace)
-    marks, upto = values.cut(axis, workspace.present[:median], axes)
-    turn, left = (axis + 1) % len(axes.sizes), (load + 1) // 2
-    halves = Half(left, turn, workspace.left), Half(load - left, turn, workspace.left)
-    tie = int(values.last[workspace.present[median]])
-    return Cut(axis, marks, upto, halves, tie, left - int(below))
-
-
-def _order(seen: Seen, axes: Axes, bins: Bins, cut_rules: CutRules, turn: int) -> list[int]:
-    """The axes worth cutting, in the order to try them."""
+        return []
     present = [
         seen.ends[axis] if bins.width[axis] > 1 else np.flatnonzero(seen.rows[bins.slots(axis)])
         for axis in range(len(bins.width))
@@ -112,14 +80,54 @@ def _order(seen: Seen, axes: Axes, bins: Bins, cut_rules: CutRules, turn: int) -
     return found
 
 
-def _workspace(values: _Values, axis: int, d: int, n_values: int) -> Workspace:
+def cut_along(
+    seen: Seen, axes: Axes, bins: Bins, cut_rules: CutRules, axis: int, load: int, totals: Counts
+) -> Cut | None:
+    """The kernel's cut along an axis that parts no equal rows, if one is safe."""
+    values = Values.of(seen, bins, axis)
+    workspace = workspace_for(values, axis, len(axes.sizes), len(totals))
+    known = bins.all_known(axis, seen.ends[axis], int(seen.medians[axis]))
+    rules = cut_rules._replace(all_cuts=cut_rules.all_cuts and known, relaxed=False)
+    middle, left = try_axis(values.arrays, axes.is_set[axis], axis, rules, load, totals, workspace)
+    if middle >= 0:
+        marks, upto = values.cut(axis, values.arrays.codes[:middle, axis], axes)
+        turn = (axis + 1) % len(axes.sizes)
+        sides = (left, workspace.left.copy()), (load - left, workspace.right.copy())
+        first, second = (Half(int(size), turn, histogram) for size, histogram in sides)
+        return Cut(axis, marks, upto, (first, second))
+    if cut_rules.sensitive and rules.all_cuts != cut_rules.all_cuts:
+        raise OutOfMemory(
+            f"no cut at the median of {int(axes.sizes[axis]):,} values is safe, and to look at "
+            f"all others takes {8 * int(axes.sizes[axis]) * (1 + len(totals)):,} bytes for "
+            'counts; allow eight times as much memory, use cuts="median", or round the values',
+            doing="publishing",
+        )
+    return None
+
+
+def cut_evenly(seen: Seen, axes: Axes, bins: Bins, axis: int, load: int) -> Cut:
+    """The cut along an axis of a region whose rows may be divided at will, safe or not; what the
+    halves hold is not known yet.
+    """
+    values = Values.of(seen, bins, axis)
+    workspace = workspace_for(values, axis, len(axes.sizes), 0)
+    median, below = median_of(values.arrays, axes.is_set[axis], axis, load, workspace)
+    marks, upto = values.cut(axis, workspace.present[:median], axes)
+    turn, left = (axis + 1) % len(axes.sizes), (load + 1) // 2
+    halves = Half(left, turn, workspace.left), Half(load - left, turn, workspace.left)
+    tie = int(values.last[workspace.present[median]])
+    return Cut(axis, marks, upto, halves, tie, left - int(below))
+
+
+def workspace_for(values: Values, axis: int, d: int, n_values: int) -> Workspace:
+    """A workspace for the values along an axis, one of so many."""
     n = len(values.last)
     workspace = new_workspace(n, np.full(d, n), n_values)
     workspace.bounds[axis] = 0, n - 1
     return workspace
 
 
-class _Values(NamedTuple):
+class Values(NamedTuple):
     """The slots of an axis in which a node has rows, ascending, as points of a frequency set.
 
     Along the axis a point has its place among them; ``last`` is the last code that it stands for.
@@ -129,7 +137,8 @@ class _Values(NamedTuple):
     arrays: PointArrays
 
     @classmethod
-    def of(cls, seen: Seen, bins: Bins, axis: int) -> _Values:
+    def of(cls, seen: Seen, bins: Bins, axis: int) -> Values:
+        """Those of a node."""
         slots = bins.slots(axis)
         rows, values = seen.rows[slots], seen.values[slots]
         last = bins.last_codes(axis, int(seen.medians[axis]))
@@ -172,6 +181,21 @@ def _frequency_set(axis: int, d: int, rows: Counts, values: Counts) -> PointArra
         found.astype(np.int32),
         values[owner, found],
     )
+
+
+def both_safe(cut_rules: CutRules, halves: tuple[Half, Half]) -> bool:
+    """Whether the halves of a cut keep all rules."""
+    scratch = np.zeros(len(cut_rules.whole) + 1, np.int64)
+    return all(
+        half.load >= cut_rules.least and is_safe(cut_rules, half.totals, half.load, scratch)
+        for half in halves
+    )
+
+
+@kernel
+def is_safe(cut_rules: CutRules, totals: Counts, load: int, scratch: Counts) -> bool:
+    """Whether rows with these sensitive values keep all rules."""
+    return passes_rules(cut_rules.rules, totals, np.int64(load), cut_rules.whole, scratch)
 
 
 @kernel

@@ -89,9 +89,7 @@ def count_nodes(
     codes = quasi_codes(part)
     place = np.full(len(tree.axis), -1, np.int64)
     place[list(asked)] = np.arange(len(asked))
-    places = sensitive_codes(part)[:, sensitive.columns]
-    for j, start in enumerate(sensitive.starts):
-        places[:, j] = sensitive.places[start:][places[:, j]]
+    places = _places(part, sensitive)
     rows = np.zeros((len(asked), bins.n_slots), np.int64)
     values = np.zeros((*rows.shape, sensitive.size), np.int64)
     ends = np.empty((*medians.shape, 2), np.int32)
@@ -110,6 +108,25 @@ def add_counts(one: NodeCounts, other: NodeCounts) -> NodeCounts:
     np.minimum(one.ends[..., 0], other.ends[..., 0], out=one.ends[..., 0])
     np.maximum(one.ends[..., 1], other.ends[..., 1], out=one.ends[..., 1])
     return one
+
+
+def count_values_in(
+    part: pa.Table, tree: Tree, asked: Sequence[int], sensitive: Sensitive, ties: Key | None
+) -> Counts:
+    """The task of a pass: the sensitive values of the leaves that are asked about, in one part."""
+    found = locate(quasi_codes(part), tie_words(part, ties), tree)
+    places = _places(part, sensitive)
+    return np.stack(
+        [np.bincount(places[found == leaf].ravel(), minlength=sensitive.size) for leaf in asked]
+    )
+
+
+def _places(part: pa.Table, sensitive: Sensitive) -> Codes:
+    """Where the sensitive values of every row are counted."""
+    places: Codes = sensitive_codes(part)[:, sensitive.columns]
+    for j, start in enumerate(sensitive.starts):
+        places[:, j] = sensitive.places[start:][places[:, j]]
+    return places
 
 
 @kernel

@@ -19,25 +19,27 @@ Cost: per region, its points and axes, and the cells that the queries in doubt h
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.algorithms.mondrian.arrays import Axes
 from sfumato.algorithms.mondrian.workload_kernel import Asked, rows_wanted
-from sfumato.algorithms.points import Points
-from sfumato.core.arrays import Counts, Flags, Floats
+from sfumato.core.arrays import Codes, Counts, Flags, Floats
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.core.moments import comparable
 from sfumato.core.query import Query
+from sfumato.engines.base import Engine
+from sfumato.engines.coded import quasi_codes, row_numbers
 from sfumato.errors import ParameterError
 from sfumato.queries.binding import bind
 from sfumato.queries.columns import Catalog
 from sfumato.queries.values import Range, Values
 
 _SCARCE = 0.001  # of all rows: to want fewer makes no query more important
-_SAMPLE = 2**16  # points that tell well enough how many rows a query wants
+_SAMPLE = 2**16  # rows that tell well enough how many rows a query wants
 _LARGEST = 2**61  # sums of weights times rows must fit into 64 bits
 
 
@@ -61,20 +63,60 @@ def asked_of(
     workload: Sequence[Query],
     weights: Sequence[float] | None,
     table: Microdata,
-    points: Points,
-    axes: Axes,
+    n_rows: int,
+    count: Callable[[Asked, int], Counts],
 ) -> Asked | None:
-    """The workload as the kernel reads it; None if it asks nothing of quasi-identifiers."""
+    """The workload as the kernel reads it; None if it asks nothing of quasi-identifiers.
+
+    ``table`` has the domains of ``n_rows`` rows, of which ``count`` looks at every so many
+    (``wanted_in``, ``wanted_beyond``).
+    """
     catalog, names = Catalog.of_table(table), table.schema.quasi
     bound = [bind(query, catalog).where for query in workload]
     kept = [place for place, where in enumerate(bound) if any(name in where for name in names)]
     if not kept:
         return None
     asked = _in_cells(table, [bound[place] for place in kept])
+    *wanted, looked_at = count(asked, -(-n_rows // _SAMPLE)).tolist()
     given = np.ones(len(workload)) if weights is None else np.array(weights, np.float64)
-    found = _whole_weights(given[kept], _rows_wanted(points, axes, asked), table.n_rows)
+    found = _whole_weights(given[kept], np.array(wanted) / looked_at, n_rows)
     order = np.argsort(-found, kind="stable")
     return Asked(asked.cells, asked.axis_of, asked.wanted[order], asked.asks[order], found[order])
+
+
+def wanted_in(
+    table: Microdata, weights: Counts | None, axes: Axes
+) -> Callable[[Asked, int], Counts]:
+    """Counts rows of a table; with ``weights`` each stands for so many."""
+
+    def count(asked: Asked, step: int) -> Counts:
+        columns = [table.codes[name][::step] for name in table.schema.quasi]
+        codes = np.stack(columns, axis=1, dtype=np.int32)
+        times = np.ones(len(codes), np.int64) if weights is None else weights[::step]
+        return _wanted(codes, times, axes.offsets, asked)
+
+    return count
+
+
+def wanted_beyond(engine: Engine, axes: Axes) -> Callable[[Asked, int], Counts]:
+    """Counts the same rows in parts."""
+
+    def count(asked: Asked, step: int) -> Counts:
+        found: Counts = engine.reduce(wanted_of_part, np.add, axes.offsets, asked, step)
+        return found
+
+    return count
+
+
+def wanted_of_part(part: pa.Table, offsets: Counts, asked: Asked, step: int) -> Counts:
+    """The task: of the rows whose number is a multiple of the step."""
+    codes = quasi_codes(part)[row_numbers(part) % step == 0]
+    return _wanted(codes, np.ones(len(codes), np.int64), offsets, asked)
+
+
+def _wanted(codes: Codes, times: Counts, offsets: Counts, asked: Asked) -> Counts:
+    """How many rows satisfy each query, and how many there are."""
+    return np.append(rows_wanted(codes, times, offsets, asked), times.sum())
 
 
 def _in_cells(table: Microdata, bound: Sequence[Mapping[str, Values]]) -> Asked:
@@ -122,17 +164,8 @@ def _alike(marks: Iterable[Flags], size: int) -> Counts:
     return cells
 
 
-def _rows_wanted(points: Points, axes: Axes, asked: Asked) -> Floats:
-    """How many rows satisfy each query; of a large table a sample will do."""
-    step = -(-len(points.weights) // _SAMPLE)
-    codes, weights = points.codes[::step].copy(), points.weights[::step].copy()
-    scale = len(points.point_of_row) / weights.sum()
-    found: Floats = scale * rows_wanted(codes, weights, axes.offsets, asked)
-    return found
-
-
-def _whole_weights(weights: Floats, matches: Floats, n_rows: int) -> Counts:
-    shares = weights / np.maximum(matches, _SCARCE * n_rows)
+def _whole_weights(weights: Floats, wanted: Floats, n_rows: int) -> Counts:
+    shares = weights / np.maximum(wanted, _SCARCE)
     whole: Counts = np.maximum(shares / shares.sum() * (_LARGEST // n_rows), 1).astype(np.int64)
     return whole
 

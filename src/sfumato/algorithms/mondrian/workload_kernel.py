@@ -154,13 +154,7 @@ def _serving_cut(
     if load < 2 * cut_rules.least or serving.n_open[depth] == 0:
         return np.int64(-1), np.int64(0), np.int64(-1)
     _count_cells(arrays, axes, asked, low, high, serving)
-    _close_settled(axes, asked, depth, serving)
-    for cell in range(serving.gains.size):
-        serving.gains[cell] = 0
-    for j in range(axes.sizes.size):
-        if serving.ends[j, 0] < serving.ends[j, 1]:
-            n_line = _lay_line(axes.is_set[j], j, asked, depth, serving)
-            _score_cuts(j, cut_rules, asked, load, depth, n_line, serving)
+    _score_all(axes, cut_rules, asked, load, depth, serving)
     while True:
         best = np.argmax(serving.gains)
         if serving.gains[best] == 0:
@@ -173,6 +167,28 @@ def _serving_cut(
         if middle >= 0:
             return middle, left_load, axis
         serving.gains[best] = 0
+
+
+@kernel
+def score_counted(
+    axes: Axes, cut_rules: CutRules, asked: Asked, load: int, serving: ServingSpace
+) -> None:
+    """The gains of all cuts of a region whose amounts and ends are in the space already."""
+    _score_all(axes, cut_rules, asked, np.int64(load), 0, serving)
+
+
+@inner
+def _score_all(
+    axes: Axes, cut_rules: CutRules, asked: Asked, load: Whole, depth: int, serving: ServingSpace
+) -> None:
+    """The gain of every cut of a segment whose cells were counted."""
+    _close_settled(axes, asked, depth, serving)
+    for cell in range(serving.gains.size):
+        serving.gains[cell] = 0
+    for j in range(axes.sizes.size):
+        if serving.ends[j, 0] < serving.ends[j, 1]:
+            n_line = _lay_line(axes.is_set[j], j, asked, depth, serving)
+            _score_cuts(j, cut_rules, asked, load, depth, n_line, serving)
 
 
 @inner

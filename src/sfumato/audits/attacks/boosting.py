@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.core.arrays import Codes, Flags, Floats, Ints
 from sfumato.core.attribute import Attribute
+from sfumato.core.threads import one_thread
 from sfumato.errors import ParameterError
 
 _MOST_CATEGORIES = 255  # of the library's histograms
@@ -48,7 +49,7 @@ class Boosting:
             random_state=self.seed,
         )
         chosen = np.random.default_rng(self.seed).permutation(len(points))[: self.most]
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), one_thread():
             warnings.simplefilter("ignore", UserWarning)  # few people are said where it matters
             return Boosted(model.fit(points[chosen], values[chosen]), n_values)
 
@@ -63,7 +64,8 @@ class Boosted:
     def log_chances(self, points: Codes) -> Floats:
         """The logarithm of the chance of every value for every point."""
         chances = np.zeros((len(points), self.n_values))
-        found = self.model.predict_proba(points)
+        with one_thread():
+            found = self.model.predict_proba(points)
         # of a single class, the library says the chances of being in it last
         chances[:, self.model.classes_] = found[:, -len(self.model.classes_) :]
         return np.log(np.maximum(chances, _LEAST))

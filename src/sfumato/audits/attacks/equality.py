@@ -33,7 +33,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sfumato.audits.attacks.frame import Candidates, Lists
+from sfumato.audits.attacks.frame import Candidates, KnownPeople, Lists
 from sfumato.core.answer import Answer
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
@@ -61,7 +61,7 @@ class Cohort(NamedTuple):
     classes: list[list[int]]
 
 
-def upper_ends(database: Database, people: Microdata, column: str, sensitive: Attribute) -> Upper:
+def upper_ends(database: Database, people: KnownPeople, column: str, sensitive: Attribute) -> Upper:
     """Ask a database about people whom a quasi-identifier of theirs, ``column``, tells apart."""
     names = python_values(people.attributes[column].decode(people.codes[column]))
     values = python_values(sensitive.decode(np.arange(sensitive.size)))

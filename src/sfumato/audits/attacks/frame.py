@@ -6,13 +6,14 @@ some of a subject's rows are in one of certain groups, and take so many of these
 one vector, unless an attacker has found out more.
 
 Everything here is public, or is what the attacker knows of people from outside. Sensitive values
-occur as counts of whole groups only; the order of published rows is not used.
+occur as counts of whole groups only; the order of published rows is not used. Attackers who look at
+more than that are given ``KnownPeople``, a table in which nobody has a sensitive value.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, NewType
 
 import numpy as np
 
@@ -21,8 +22,25 @@ from sfumato.core.arrays import Codes, Counts
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Schema
 
 _NOBODY = np.zeros(0, np.int32)
+KnownPeople = NewType("KnownPeople", Microdata)
+"""What everybody knows of people: their quasi-identifiers, in the order of the owner's table."""
+
+
+def known_people(people: Microdata) -> KnownPeople:
+    """A table without all other columns, so that no attack can look where it must not."""
+    quasi = people.schema.quasi
+    return KnownPeople(
+        Microdata(
+            Schema(quasi=quasi),
+            people.n_rows,
+            {name: people.attributes[name] for name in quasi},
+            {name: people.codes[name] for name in quasi},
+            people.insensitive.select([]),
+        )
+    )
 
 
 class Lists(NamedTuple):

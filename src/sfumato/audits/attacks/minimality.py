@@ -28,11 +28,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.algorithms.base import Partitioner
-from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.frame import Candidates, KnownPeople
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.core.arrays import Codes, Counts, Floats, Ints
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
+from sfumato.core.schema import Schema
 from sfumato.models.requirements import Requirement
 
 _PRIOR = 8.0  # ways that the shares of a box count for
@@ -60,16 +61,20 @@ class Minimality:
         cls,
         algorithm: Partitioner,
         needs: tuple[Requirement, ...],
-        people: Microdata,
+        people: KnownPeople,
         candidates: Candidates,
         **options: float,
     ) -> Minimality:
-        """Of people nothing is kept but their quasi-identifiers; values are the published ones."""
+        """Nobody has a value yet; those to hand out are the published ones."""
         published = candidates.values.attribute
         assert published is not None
-        blank = {**people.codes, published.name: np.zeros(people.n_rows, np.int32)}
-        attributes = {**people.attributes, published.name: published}
-        return cls(algorithm, needs, replace(people, codes=blank, attributes=attributes), **options)  # type: ignore[arg-type]
+        blank = replace(
+            people,
+            schema=Schema(quasi=people.schema.quasi, sensitive=published.name),
+            attributes={**people.attributes, published.name: published},
+            codes={**people.codes, published.name: np.zeros(people.n_rows, np.int32)},
+        )
+        return cls(algorithm, needs, blank, **options)  # type: ignore[arg-type]
 
     def guess(self, candidates: Candidates, known: Ints | None = None) -> Guesses:
         """The likeliest value of everybody."""

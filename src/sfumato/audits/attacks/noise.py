@@ -3,7 +3,8 @@
 Lines show quasi-identifiers exactly, so whoever knows them finds the line. It shows the true value
 with a chance that release.json states, and else any value. How frequent values are can be worked
 out from all lines together; by Bayes, the value is guessed that is frequent and explains what is
-shown best. Perturbation promises 1/m if all values are equally frequent (forms/perturbed).
+shown best. Perturbation promises 1/m if all values are equally frequent (forms/perturbed). Whoever
+has studied other people knows more than frequencies: how likely each value is for such a person.
 """
 
 from __future__ import annotations
@@ -13,27 +14,47 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.audits.attacks.matching import Guesses
+from sfumato.audits.attacks.frame import KnownPeople
+from sfumato.audits.attacks.matching import AT_ONCE, Guesses, Knowledge
+from sfumato.audits.attacks.outside import normalized
 from sfumato.audits.attacks.positions import in_turn
 from sfumato.audits.breach.persons import Persons
 from sfumato.core.arrays import Codes, Floats, Ints
 from sfumato.core.attribute import Attribute
-from sfumato.core.microdata import Microdata
 from sfumato.forms.evidence import codes_of, sensitive_column
 
 
-def read_through(release: Any, people: Microdata, sensitive: str) -> tuple[Attribute, Guesses]:
-    """The likeliest value of everybody, from the line that has their quasi-identifiers."""
-    column = sensitive_column(release.manifest, sensitive)
-    attribute, shown = codes_of(column, release.table[sensitive])
-    kept = release.retention(sensitive)
+def read_through(
+    release: Any, people: KnownPeople, sensitive: str, knowledge: Knowledge | None = None
+) -> Guesses:
+    """The likeliest value of everybody, from the line that has their quasi-identifiers.
+
+    Without ``knowledge`` all values are as likely as they are frequent.
+    """
+    attribute, shown = shown_values(release, sensitive)
+    kept, lines = release.retention(sensitive), _lines(release.table, people)
     frequent = unperturbed(np.bincount(shown, minlength=attribute.size), kept.p, kept.noise)
-    # lines show values, columns true ones
-    joint = kept.noise * frequent[None, :] + kept.p * np.diag(frequent)
-    posterior = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-12)
-    lines = _lines(release.table, people)
-    values = np.where(lines < 0, -1, posterior.argmax(axis=1)[shown[lines]]).astype(np.int32)
-    return attribute, Guesses(values, posterior.max(axis=1)[shown[lines]])
+    points = people.quasi_codes()
+    values, chances = np.full(len(lines), -1, np.int32), np.zeros(len(lines))
+    for low in range(0, len(lines), AT_ONCE):
+        some = low + np.flatnonzero(lines[low : low + AT_ONCE] >= 0)
+        before = np.tile(frequent, (len(some), 1))
+        if knowledge is not None:
+            before = normalized(knowledge.log_chances(points[some]))
+        joint, everybody = kept.noise * before, np.arange(len(some))
+        seen = shown[lines[some]]
+        joint[everybody, seen] += kept.p * before[everybody, seen]
+        values[some] = joint.argmax(axis=1)
+        chances[some] = joint.max(axis=1) / np.maximum(joint.sum(axis=1), _LEAST)
+    return Guesses(values, chances)
+
+
+_LEAST = 1e-12
+
+
+def shown_values(release: Any, sensitive: str) -> tuple[Attribute, Codes]:
+    """What lines show, in codes."""
+    return codes_of(sensitive_column(release.manifest, sensitive), release.table[sensitive])
 
 
 def unperturbed(counts: Ints, p: float, noise: float) -> Floats:
@@ -43,7 +64,7 @@ def unperturbed(counts: Ints, p: float, noise: float) -> Floats:
     return found
 
 
-def _lines(table: pa.Table, people: Microdata) -> Codes:
+def _lines(table: pa.Table, people: KnownPeople) -> Codes:
     """A line with everybody's quasi-identifiers, each once."""
     both = {
         one.name: pa.concat_arrays(

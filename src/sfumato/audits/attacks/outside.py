@@ -76,13 +76,14 @@ def without_release(candidates: Candidates, knowledge: Knowledge) -> Guesses:
     n = len(candidates.points)
     values, chances = np.empty(n, np.int32), np.empty(n)
     for low in range(0, n, AT_ONCE):
-        here = _normalized(knowledge.log_chances(candidates.points[low : low + AT_ONCE]))
+        here = normalized(knowledge.log_chances(candidates.points[low : low + AT_ONCE]))
         values[low : low + AT_ONCE] = here.argmax(axis=1)
         chances[low : low + AT_ONCE] = here.max(axis=1)
     return Guesses(values[candidates.person_points], chances[candidates.person_points])
 
 
-def _normalized(logarithms: Floats) -> Floats:
+def normalized(logarithms: Floats) -> Floats:
+    """Chances that add up to 1 in every line."""
     chances: Floats = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
     chances /= chances.sum(axis=1, keepdims=True)
     return chances

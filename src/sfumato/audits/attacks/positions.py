@@ -25,14 +25,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.audits.attacks.frame import Candidates
+from sfumato.audits.attacks.frame import Candidates, KnownPeople
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.audits.breach.everybody import translated
 from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons
 from sfumato.audits.breach.view import View
 from sfumato.core.arrays import Codes, Counts, Ints
-from sfumato.core.microdata import Microdata
 from sfumato.forms.anatomized.release import COUNT, GROUP
 from sfumato.forms.evidence import codes_of, sensitive_column
 from sfumato.forms.registry import Release, form_of
@@ -105,7 +104,7 @@ def positions_of(release: Release, view: View, order: Counts) -> Positions | Non
     return Positions(starts, values[np.argsort(groups, kind="stable")], order)
 
 
-def lines_of(release: Release, view: View, people: Microdata) -> Positions | None:
+def lines_of(release: Release, view: View, people: KnownPeople) -> Positions | None:
     """The same for somebody who sees everybody's line; None if lines do not show who they are.
 
     People who are alike have lines that are, and take them in turn.

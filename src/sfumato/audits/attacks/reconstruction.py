@@ -28,11 +28,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from sfumato.audits.attacks.frame import KnownPeople
 from sfumato.audits.attacks.linkage import gower
 from sfumato.core.answer import CountAnswers
 from sfumato.core.arrays import Codes, Counts, Floats, Ints
 from sfumato.core.attribute import Attribute
-from sfumato.core.microdata import Microdata
 from sfumato.core.moments import python_values
 from sfumato.core.predicates import Predicate, one_of
 from sfumato.core.query import Query
@@ -65,7 +65,12 @@ class Reconstruction:
     tables: int = 8
 
     def attack(
-        self, database: Counting, people: Microdata, sensitive: Attribute, seconds: float, seed: int
+        self,
+        database: Counting,
+        people: KnownPeople,
+        sensitive: Attribute,
+        seconds: float,
+        seed: int,
     ) -> tuple[Counts, Codes, Floats]:
         """People of some regions, their likeliest values, and the shares of tables with these."""
         random, began = np.random.default_rng(seed), time.monotonic()
@@ -88,7 +93,7 @@ class Reconstruction:
 
 def asked(
     database: Counting,
-    people: Microdata,
+    people: KnownPeople,
     region: Counts,
     sensitive: Attribute,
     boxes: int,
@@ -175,7 +180,7 @@ def reconstructed(
 _INFEASIBLE = 2  # of SciPy's status
 
 
-def _region(people: Microdata, n: int, random: np.random.Generator, left: Counts) -> Counts:
+def _region(people: KnownPeople, n: int, random: np.random.Generator, left: Counts) -> Counts:
     """Somebody who is left, and those who are nearest."""
     points = people.quasi_codes()
     centre = points[random.choice(left)][None, :]

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.audits.attacks.frame import KnownPeople
 from sfumato.audits.attacks.positions import lines_of
 from sfumato.audits.breach.view import View
 from sfumato.core._kernels import shuffle_groups
 from sfumato.core.arrays import Counts, Ints
-from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.forms.form import ROWS
 from sfumato.forms.registry import Release
@@ -57,7 +57,7 @@ class Searched(NamedTuple):
     tried: int
 
 
-def ordered_lines(release: Release, view: View, people: Microdata) -> Ordered | None:
+def ordered_lines(release: Release, view: View, people: KnownPeople) -> Ordered | None:
     """Groups of which everybody is known to be in them; None where lines do not show who is.
 
     As few groups as are enough. Somebody who has a double in another group is in one of both.

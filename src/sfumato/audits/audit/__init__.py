@@ -89,7 +89,7 @@ def audit(
     name, published = _loaded(release)
     require_same(published, TableParts.of(truth), whole=True)
     _require_join(published, listed)
-    beside = [*probes(published, truth, listed, sensitive)]
+    beside = [*probes(published, truth, listed, sensitive, others)]
     if (why := _unguessable(published, sensitive)) is not None:
         return probed(name, truth.n_rows, beside, why, wish)
     view = View.of(published, sensitive)

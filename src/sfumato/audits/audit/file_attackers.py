@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from sfumato.audits.attacks.frame import KnownPeople, known_people
 from sfumato.audits.attacks.minimality import Minimality
 from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.positions import Numbers, Positions, lines_of, positions_of
@@ -18,14 +19,14 @@ from sfumato.audits.audit.control import control_of, promised, remade
 from sfumato.audits.breach.view import View
 from sfumato.core.arrays import Counts
 from sfumato.core.microdata import Microdata
-from sfumato.core.schema import Role
+from sfumato.core.schema import Role, Schema
 from sfumato.errors import SfumatoError
 from sfumato.forms.registry import Release, form_of
 from sfumato.models.base import parts
 from sfumato.models.requirements import requirements
 
 _MOST = 20_000  # people, to whom the time of an attack is of use
-_Read = Callable[[Release, View, Microdata], Attack | None]
+_Read = Callable[[Release, View, KnownPeople], Attack | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -66,23 +67,23 @@ def file_attackers(view: View, control: Control) -> Iterator[Attacker]:
             who[f"{name} backwards"] = f"{who[name]}, from its end"
             reads.append((f"{name} backwards", partial(_backwards, read)))
     for name, read in reads:
-        make = partial(_made, read, release, view, truth)
+        make = partial(_made, read, release, view, known_people(truth))
         yield Attacker(name, who[name], make, on_control=_wrong(control, view, read))
 
 
-def _ordered(release: Release, view: View, people: Microdata) -> Attack | None:
+def _ordered(release: Release, view: View, people: KnownPeople) -> Attack | None:
     return positions_of(release, view, np.arange(people.n_rows))
 
 
-def _numbered(_release: Release, _view: View, people: Microdata) -> Attack | None:
+def _numbered(_release: Release, _view: View, people: KnownPeople) -> Attack | None:
     return Numbers(np.arange(people.n_rows))
 
 
-def _lined(release: Release, view: View, people: Microdata) -> Attack | None:
+def _lined(release: Release, view: View, people: KnownPeople) -> Attack | None:
     return lines_of(release, view, people)
 
 
-def _backwards(read: _Read, release: Release, view: View, people: Microdata) -> Attack | None:
+def _backwards(read: _Read, release: Release, view: View, people: KnownPeople) -> Attack | None:
     """A file may as well descend."""
     attack = read(release, view, people)
     if isinstance(attack, Positions | Numbers):
@@ -104,15 +105,16 @@ def is_minimal(release: Release) -> bool:
         return False  # a model of the owner's own
 
 
-def _minimal(release: Release, view: View, people: Microdata) -> Attack | None:
+def _minimal(release: Release, view: View, people: KnownPeople) -> Attack | None:
     algorithm = remade(release.manifest.algorithm)
     assert algorithm is not None
-    needs = requirements(promised(release.manifest.promise), people.schema)
+    schema = Schema(quasi=people.schema.quasi, sensitive=view.name)
+    needs = requirements(promised(release.manifest.promise), schema)
     shown = candidates_of(release, people, sensitive=view.name)
     return Minimality.of(algorithm, needs, people, shown)
 
 
-def _made(read: _Read, release: Release, view: View, people: Microdata) -> Attack:
+def _made(read: _Read, release: Release, view: View, people: KnownPeople) -> Attack:
     return read(release, view, people) or Outside()
 
 
@@ -122,7 +124,7 @@ def _wrong(control: Control, view: View, read: _Read) -> Callable[[], Attack]:
     def on_control() -> Attack:
         assert control.made is not None
         again, people = control.made
-        attack = read(again, View.of(again, view.name), people)
+        attack = read(again, View.of(again, view.name), known_people(people))
         wrong: Counts = np.random.default_rng(people.n_rows).permutation(people.n_rows)
         if isinstance(attack, Positions | Numbers):
             return replace(attack, order=wrong)

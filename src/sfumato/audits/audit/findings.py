@@ -16,6 +16,7 @@ from sfumato.core.html import card, grid, note, share_bar
 
 Verdict: TypeAlias = Literal["held", "known anyway", "not promised", "beaten", "invalid"]
 GUESSES = "guesses {} right"
+PROMISED, READ = "promised", "guessed by a plain reader"
 _HEAD = ("attack", "", "right", "")
 NOTEWORTHY = 1.2  # times what is promised, or known without the release; less is noise and luck
 
@@ -24,7 +25,8 @@ NOTEWORTHY = 1.2  # times what is promised, or known without the release; less i
 class Finding:
     """One attack: its name, who attacks, and what came of it in so many seconds.
 
-    What an attacker ``does`` to how many people is a sentence; most guess their values.
+    What an attacker ``does`` to how many people is a sentence; most guess their values. The bound
+    is ``promised``, or, where nothing is, what a plain reader reaches.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Finding:
     outcome: Outcome
     seconds: float
     does: str = GUESSES
+    bound_is: str = PROMISED
 
     @property
     def guesses(self) -> bool:
@@ -62,18 +65,19 @@ class Finding:
                 f"where {in_hundred(found.chance)} is what can be"
             )
         if not found.promised:
-            return f"{did}; nothing is promised about that"
+            beside = f", and {in_hundred(found.baseline)} are without the release"
+            return f"{did}; nothing is promised about that{beside * (found.baseline > 0)}"
         if self.verdict == "beaten":
             most = max(found.bound, found.baseline)
-            what = "promised" if found.bound >= found.baseline else "found without the release"
+            what = self.bound_is if found.bound >= found.baseline else "found without the release"
             times = "" if most == 0 else f"{found.gain:.1f} times "
             return f"{did}, {times}the {in_hundred(most)} {what}"
         if self.verdict == "known anyway":
             return (
                 f"{did}; {in_hundred(found.baseline)} are without the release, "
-                f"{in_hundred(found.bound)} promised"
+                f"{in_hundred(found.bound)} {self.bound_is}"
             )
-        return f"{did}; {in_hundred(found.bound)} are promised"
+        return f"{did}; {in_hundred(found.bound)} are {self.bound_is}"
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -146,8 +150,8 @@ class Audit:
         """One honest line."""
         others = [one for one in self.findings if not one.guesses]
         told = [f"{one.name}: {one.sentence}" for one in others if one.verdict != "held"]
-        if (worst := self.worst) is None:
-            return "; ".join(f"{one.name}: {one.sentence}" for one in others) or (
+        if (worst := self.worst) is None or self.sensitive is None:
+            return "; ".join(f"{one.name}: {one.sentence}" for one in self.findings) or (
                 "nothing is proved: no attack was made whose control came out as it must"
             )
         guessing = sum(one.guesses for one in self.findings)

@@ -20,7 +20,7 @@ from sfumato.audits.audit.attackers import (
     learnt,
     slow_attackers,
 )
-from sfumato.audits.audit.findings import GUESSES, Audit, Finding
+from sfumato.audits.audit.findings import PROMISED, READ, Audit, Finding
 from sfumato.audits.audit.study import Study
 from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.core.microdata import Microdata
@@ -133,7 +133,7 @@ def judged(case: Case, others: Microdata | None, wish: Wish) -> Audit:
             return one.made(seed, wish.left)
         return _outcome(trial, one, baseline, bound)
 
-    findings, not_run = _found(every, outcome, wish)
+    findings, not_run = _found(every, outcome, wish, PROMISED if case.bound is not None else READ)
     return Audit(
         case.name, case.sensitive, len(shown.truth), bound, case.bound is not None, baseline,
         study.words, findings, not_run, seed,
@@ -152,7 +152,10 @@ def probed(name: str, people: int, probes: Sequence[Probe], why: str, wish: Wish
 
 
 def _found(
-    every: Sequence[_One], outcome: Callable[[_One], Outcome], wish: Wish
+    every: Sequence[_One],
+    outcome: Callable[[_One], Outcome],
+    wish: Wish,
+    bound_is: str = PROMISED,
 ) -> tuple[tuple[Finding, ...], dict[str, str]]:
     """What came of attacks, and why others were not made."""
     findings, not_run = list[Finding](), dict[str, str]()
@@ -167,8 +170,11 @@ def _found(
         except NotApplicable as reason:
             not_run[one.name] = str(reason)
             continue
-        does = one.does if isinstance(one, Probe) else GUESSES
-        findings.append(Finding(one.name, one.who, came, time.monotonic() - start, does))
+        spent = time.monotonic() - start
+        if isinstance(one, Probe):
+            findings.append(Finding(one.name, one.who, came, spent, one.does))
+        else:
+            findings.append(Finding(one.name, one.who, came, spent, bound_is=bound_is))
     return tuple(findings), not_run
 
 

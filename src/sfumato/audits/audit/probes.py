@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.linkage import picked
-from sfumato.audits.attacks.noise import read_through
 from sfumato.audits.attacks.results import Accuracy, Outcome
 from sfumato.audits.attacks.seeds import ordered_lines, searched
 from sfumato.audits.audit.attackers import NotApplicable, Probe
 from sfumato.audits.audit.control import control_of
-from sfumato.audits.audit.findings import GUESSES
-from sfumato.audits.breach.everybody import translated
+from sfumato.audits.audit.row_probes import PICKS, least_group, mask_probes, noise_probes
 from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons
-from sfumato.audits.breach.view import View, chosen_column
+from sfumato.audits.breach.view import View
 from sfumato.audits.join_risk import JoinRisk, join_risk
-from sfumato.audits.masking.guessing import looked_for, nearest_values
 from sfumato.core.microdata import Microdata
-from sfumato.core.schema import Role
 from sfumato.forms.registry import Release, form_of
 from sfumato.io.tables import Source
 
 _SEEDS = 2**16
 _SECONDS = 20.0  # for a search
-_PICKS = "finds the line of {}"
 _PRESENT = "tells {} in the table to be in it"
 _ABSENT = "tells {} who are not in the table to be absent"
 
 
 def probes(
-    release: Release, truth: Microdata, listed: Source | None, sensitive: str | None
+    release: Release,
+    truth: Microdata,
+    listed: Source | None,
+    sensitive: str | None,
+    others: Microdata | None,
 ) -> Iterator[Probe]:
     """Those that can be made of the form of a release."""
     form = form_of(release)
@@ -43,16 +42,16 @@ def probes(
     elif form.boxes:
         yield _linkage(release, truth)
     elif form.masks:
-        yield _masked(release, truth, sensitive)
+        yield from mask_probes(release, truth, sensitive)
     elif not form.grouped:
-        yield _noise(release, truth, sensitive)
+        yield from noise_probes(release, truth, sensitive, others)
     else:
         yield _seed_search(release, truth, sensitive)
 
 
 def _linkage(release: Release, truth: Microdata) -> Probe:
     def made(seed: int, _left: float) -> Outcome:
-        if (bound := _least_group(release)) is None:
+        if (bound := least_group(release)) is None:
             raise NotApplicable("no size of groups is promised")
         people = Persons.true(release, truth)  # type: ignore[arg-type]
         cells = cells_of(release, people.names)  # type: ignore[arg-type]
@@ -60,7 +59,7 @@ def _linkage(release: Release, truth: Microdata) -> Probe:
         control = Accuracy.of_chances(picked(cells, people, _strangers(people, seed)))
         return Outcome(attacker, control, 1 / truth.n_rows, bound, bound)
 
-    return Probe("linkage", "links people to lines by their quasi-identifiers", _PICKS, made)
+    return Probe("linkage", "links people to lines by their quasi-identifiers", PICKS, made)
 
 
 def _strangers(people: Persons, seed: int) -> Persons:
@@ -69,20 +68,9 @@ def _strangers(people: Persons, seed: int) -> Persons:
     return replace(people, codes={n: random.permutation(c) for n, c in people.codes.items()})
 
 
-def _least_group(release: Release) -> float | None:
-    """One by the least size of a group that is promised."""
-    sizes = [
-        int(stated[letter])
-        for stated in release.manifest.promise
-        for letter in ("k", "l")
-        if isinstance(stated.get(letter), int | float) and stated[letter] >= 1
-    ]
-    return 1 / max(sizes) if sizes else None
-
-
 def _seed_search(release: Release, truth: Microdata, sensitive: str | None) -> Probe:
     def tried(published: Release, people: Microdata, seconds: float) -> Accuracy:
-        order = ordered_lines(published, View.of(published, sensitive), people)
+        order = ordered_lines(published, View.of(published, sensitive), known_people(people))
         if order is None:
             raise NotApplicable("too many people are alike to see the order of lines")
         found = searched(order, range(_SEEDS), seconds)
@@ -101,45 +89,6 @@ def _seed_search(release: Release, truth: Microdata, sensitive: str | None) -> P
 
     who = f"tries the seeds below {_SEEDS:,} against the order of lines"
     return Probe("seed search", who, "undoes the shuffles of {} releases", made)
-
-
-def _noise(release: Any, truth: Microdata, sensitive: str | None) -> Probe:
-    columns = [one.name for one in release.manifest.of_role(Role.SENSITIVE)]
-    name = chosen_column(columns, sensitive)
-
-    def made(seed: int, _left: float) -> Outcome:
-        attribute, guesses = read_through(release, truth, name)
-        own = translated(truth.attributes[name], attribute)[truth.codes[name]]
-        commonest = float(np.bincount(own[own >= 0]).max() / len(own))
-        bound = 1 / release.retention(name).m
-        attacker = Accuracy.of(guesses, own)
-        mixed = np.random.default_rng(seed).permutation(own)
-        # who has what is shuffled, not how frequent it is, which noise lets everybody find out
-        control = Accuracy.of(guesses, mixed)
-        return Outcome(attacker, control, commonest, bound, max(bound, commonest))
-
-    return Probe("linkage", "finds people's lines, and reads through the noise", GUESSES, made)
-
-
-def _masked(release: Any, truth: Microdata, sensitive: str | None) -> Probe:
-    columns = [one.name for one in release.manifest.of_role(Role.SENSITIVE)]
-
-    def made(seed: int, _left: float) -> Outcome:
-        if not columns:
-            raise NotApplicable("no column is sensitive, and no file says whose a row is")
-        name = chosen_column(columns, sensitive)
-        people = looked_for(truth.n_rows, seed)
-        own, mixed = people, np.random.default_rng(seed).permutation(truth.n_rows)[people]
-        attacker, control = (
-            Accuracy.of_chances(nearest_values(release, truth, name, people, whose))
-            for whose in (own, mixed)
-        )
-        codes = truth.codes[name]
-        commonest = float(np.bincount(codes).max() / len(codes))
-        return Outcome(attacker, control, commonest, 1.0, 1.0, promised=False)
-
-    who = "takes the value of the row that is nearest"
-    return Probe("nearest row", who, "names the value of {}", made)
 
 
 def _join_probes(release: Release, truth: Microdata, listed: Source | None) -> Iterator[Probe]:
@@ -169,7 +118,7 @@ def _join_probes(release: Release, truth: Microdata, listed: Source | None) -> I
         attacker = Accuracy.of_certain(absent, max(absent, people - truth.n_rows, 1))
         return Outcome(attacker, None, 0.0, 0.0, 0.0, promised=False)
 
-    yield Probe("linkage", "links people to lines by their quasi-identifiers", _PICKS, linkage)
+    yield Probe("linkage", "links people to lines by their quasi-identifiers", PICKS, linkage)
     who = "has a list that names everybody, and looks at"
     yield Probe("presence", f"{who} the edges of boxes", _PRESENT, presence)
     yield Probe("absence", f"{who} who is in no box", _ABSENT, absence)

@@ -74,8 +74,8 @@ def _about_presence(seen: Evaluation) -> Iterator[Advice]:
         yield Advice(
             f"somebody is known to be in the table with a chance of {seen.presence:.0%}",
             "Where the list adds few people, who fits a box is in the table. If that must stay "
-            "secret, use a longer list, a larger k, or Direct with --no-trim; sf.join_risk tells "
-            "more, also what the edges of boxes give away.",
+            "secret, use a longer list or a larger k. Direct with --no-trim hides who is in it, "
+            "and proves of most others on the list that they are not; sf.join_risk counts both.",
         )
 
 

@@ -9,25 +9,26 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.base import Stages
-from sfumato.audits.audit import Audit, audit
-from sfumato.audits.defaults import QUICK, QUICK_ROWS
+from sfumato.audits.audit import Audit
+from sfumato.audits.audit.quick import quick
+from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.core.microdata import Microdata
 from sfumato.engines.parts import TableParts
 from sfumato.errors import SfumatoError, SfumatoWarning
-from sfumato.forms.registry import Release, form_of
+from sfumato.forms.registry import Release
 
 
 def attacked(release: Release, table: TableParts, seed: int | None, tell: Stages) -> Audit | None:
     """What the quickest attack finds; None where there is nothing to guess, or too much."""
-    if table.n_rows > QUICK_ROWS or form_of(release).unguessable:
+    if table.n_rows > QUICK_ROWS:
         return None
     tell("attacking", 0.0)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SfumatoWarning)
-            return audit(release, _whole(table), seed=seed, **QUICK)
+            return quick(release, _whole(table), seed=seed)
     except SfumatoError:
-        return None  # too few people, several sensitive columns, boxes made for reading
+        return None  # too few people, boxes made for reading
 
 
 def stated(found: Audit) -> dict[str, Any]:

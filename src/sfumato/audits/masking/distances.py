@@ -66,6 +66,13 @@ def side_of(release: MaskedTable, table: Microdata, column: PublishedColumn) -> 
 
 def nearest(sides: Sequence[Side], people: Ints) -> Iterator[tuple[Ints, Flags]]:
     """Some people at a time, and which rows are nearest to each of them."""
+    for some, apart in distances(sides, people):
+        least = apart.min(axis=1, keepdims=True)
+        yield some, apart <= least * (1 + _ALIKE) + _ALIKE
+
+
+def distances(sides: Sequence[Side], people: Ints) -> Iterator[tuple[Ints, Floats]]:
+    """Some people at a time, and how far every row is from each of them."""
     rows = len(sides[0].shown)
     at_once = max(1, _CELLS // rows)
     for low in range(0, len(people), at_once):
@@ -74,5 +81,4 @@ def nearest(sides: Sequence[Side], people: Ints) -> Iterator[tuple[Ints, Flags]]
         for side in sides:
             difference = side.true[some][:, None] - side.shown[None, :]
             apart += difference**2 if side.is_number else difference != 0
-        least = apart.min(axis=1, keepdims=True)
-        yield some, apart <= least * (1 + _ALIKE) + _ALIKE
+        yield some, apart

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.algorithms.masking.mask import numbers_of
+from sfumato.audits.attacks.frame import KnownPeople
 from sfumato.audits.masking.distances import nearest, people_among, sides_of
 from sfumato.audits.masking.unseen import halves
 from sfumato.audits.stated_algorithms import ALGORITHMS, made
@@ -103,7 +104,7 @@ def masking_risk(release: MaskedTable, table: Microdata, *, width: float = _WIDT
             # rows are in random order: half a table further stands anybody
             moved = np.roll(ranks[0], len(origin) // 2)
             blindly[column.name] = _near(moved, *ranks[1:], width)
-    linked = _linked(release, table, origin, people)
+    linked = float(linked_chances(release, table, origin[:people]).mean())
     return MaskingRisk(people, linked, 1 / len(origin), width, near, blindly)
 
 
@@ -119,6 +120,12 @@ def _of_drawn(release: MaskedTable, table: Microdata, width: float) -> MaskingRi
     return MaskingRisk(
         seen.people, seen.linked, unseen.linked, width, seen.near, unseen.near, drawn=True
     )
+
+
+def alike_chances(release: MaskedTable, people: KnownPeople, some: Ints) -> Floats:
+    """The most it can be: one by the rows that are as near, whosever they are."""
+    sides = sides_of(release, people)
+    return np.concatenate([1 / near.sum(axis=1) for _, near in nearest(sides, some)])
 
 
 def _origin(release: MaskedTable, table: Microdata) -> Ints:
@@ -155,11 +162,11 @@ def _near(rank: Floats, first: Counts, last: Counts, width: float) -> float:
     return float(hits.mean()) if len(rank) else 0.0
 
 
-def _linked(release: MaskedTable, table: Microdata, origin: Ints, people: int) -> float:
-    """The share of people whose own row is the nearest, or one of so many."""
-    row_of = np.argsort(origin)
-    right = 0.0
-    for some, near in nearest(sides_of(release, table), origin[:people]):
-        own = near[np.arange(len(some)), row_of[some]]
-        right += float((own / near.sum(axis=1)).sum())
-    return right / people
+def linked_chances(release: MaskedTable, table: Microdata, people: Ints) -> Floats:
+    """For each of some people the chance that their own row is the one picked of the nearest."""
+    row_of = np.argsort(_origin(release, table))
+    found = [
+        near[np.arange(len(some)), row_of[some]] / near.sum(axis=1)
+        for some, near in nearest(sides_of(release, table), people)
+    ]
+    return np.concatenate(found)

@@ -21,6 +21,7 @@ from sfumato.core.arrays import Codes, Flags, Floats
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.microdata import Microdata
 from sfumato.core.moments import askable_values
+from sfumato.core.threads import one_thread
 from sfumato.engines.parts import TableParts
 from sfumato.errors import SfumatoError
 from sfumato.forms.registry import FORMS, Release, form_of
@@ -98,10 +99,11 @@ def _judged(
 ) -> tuple[float, float, float, float]:
     from sklearn.metrics import roc_auc_score
 
-    chances = [
-        make().fit(one.points, one.has).predict_proba(test.points)[:, 1]
-        for one in (train, released)
-    ]
+    with one_thread():
+        chances = [
+            make().fit(one.points, one.has).predict_proba(test.points)[:, 1]
+            for one in (train, released)
+        ]
     aucs = [float(roc_auc_score(test.has, one)) for one in chances]
     return aucs[0], aucs[1], _off(test.has, chances[0]), _off(test.has, chances[1])
 

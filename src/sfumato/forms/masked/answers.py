@@ -2,13 +2,9 @@
 
 Every row is a group of its own. It satisfies the conditions on exact columns or not, and those on
 masked ones with the chances that blurs give it; these are taken to be independent, so a row weighs
-their product W, and a count is the sum of weights. With P the chance that the row satisfies them,
-W is off by (W - 1)^2 in P cases and by W^2 in the others: the sum of W^2 - 2 W P + P is the mean
-square error of the count, which the normal 80% interval goes by. Often W and P are the same, and
-the sum is that of P (1 - P). Where more is asked than cells can tell apart, the interval begins
-where none of what is doubtful counts and ends where all does. It is approximate, and believes
-what is stated: of swapped columns it holds as often as it says, of others on real tables far less
-often (docs/asking.md, "Noise").
+their product, and a count is the sum of weights. doubt.py tells how far chance takes it from the
+truth. The 80% interval is so many errors wide as the publisher found to hold the truth in 80% of
+questions of each kind (calibration.py), and never narrower than chance alone would have it.
 
 Hard bounds know nothing of chance: nothing in the table keeps a row from having any value, so sums
 and extremes of masked columns have none and are refused, as is grouping by values that rows
@@ -17,10 +13,9 @@ need not have. ``MaskedTable.mean`` and its like estimate without bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -38,13 +33,22 @@ from sfumato.core.compiled import announce
 from sfumato.errors import ParameterError, QueryRefused, SchemaError
 from sfumato.forms.catalogs import catalog_of
 from sfumato.forms.manifest import PublishedColumn
-from sfumato.forms.masked.blurs import Blur, aggregated, drawn
-from sfumato.forms.masked.distortion import MICROAGGREGATION, NOISE, SWAPPING, SYNTHETIC, Distortion
+from sfumato.forms.masked.aggregated import aggregated
+from sfumato.forms.masked.blurs import Blur, drawn
+from sfumato.forms.masked.distortion import (
+    MICROAGGREGATION,
+    NOISE,
+    SWAPPING,
+    SYNTHETIC,
+    Distortion,
+    stretch_of,
+)
+from sfumato.forms.masked.doubt import Told, doubt
 from sfumato.forms.masked.noisy import noisy
 from sfumato.forms.masked.release import MaskedTable
 from sfumato.forms.masked.swapped import swapped
 from sfumato.queries.columns import Catalog
-from sfumato.queries.values import Range, Values
+from sfumato.queries.values import EVERYTHING, Range, Values
 
 LEVEL = 0.8  # of likely intervals, as for noise of other kinds
 _BLURS: Mapping[str, Callable[[MaskedTable, PublishedColumn], Blur]] = {
@@ -65,6 +69,7 @@ class Masked:
     blurs: Mapping[str, Blur]
     stated: Mapping[str, Distortion]
     drawn: bool
+    stretch: tuple[float, ...]  # of likely intervals, by the number of masked columns asked about
 
     @classmethod
     def of_release(cls, release: MaskedTable) -> Masked:
@@ -79,6 +84,7 @@ class Masked:
             blurs_of(release),
             release.distortions,
             release.drawn,
+            stretch_of(release.manifest) or (1.0,),
         )
 
     def find(self, where: Where) -> Found:
@@ -87,25 +93,16 @@ class Masked:
         return Found(self.rows.tally(where, scope), scope)
 
     def likely(self, where: Where, level: float = LEVEL) -> Likely:
-        """Where the count lies, so far as chance can be trusted."""
-        self._require_apart([name for name in self.blurs if name in where])
+        """Where the count lies."""
+        asked = self._asked(where)
         rows = self.rows.tally(where, Scope.whole(self.sizes))
-        z, most = NormalDist().inv_cdf((1 + level) / 2), float(rows.sum())
-        if len(where) == 1 and self._keeps(where):
+        if self.told_exactly(where) or all(self._asks_presence(name, where) for name in asked):
             count = float(round(self.find(where).counted().estimate))
             return Likely(level, count, count)
-        ends = []
-        for edge in (-1, 1):
-            weights, chances = self._asked(where, edge)
-            errors = weights**2 - 2 * weights * chances + chances
-            error = max(0.0, float((errors * rows).sum()))
-            if self.drawn:  # a sample, whose rows have no other chance than all together
-                error = float((weights * rows).sum() * (1 - (weights * rows).sum() / most))
-            if self._keeps(where):  # all errors together are none, and so a part of them is less
-                error *= 1 - error / max(error, float(errors.sum()), 1e-9)
-            end = float((weights * rows).sum()) + edge * z * sqrt(error)
-            ends.append(min(max(0.0, end), most))
-        return Likely(level, *ends)
+        parts = [Told.by(self.blurs[name], where[name]) for name in asked]
+        found = doubt(parts, rows, drawn=self.drawn, keeps=self.keeps(where))
+        far = NormalDist().inv_cdf((1 + level) / 2) * self.stretch[: len(asked)][-1]
+        return Likely(level, *found.interval(far, float(rows.sum())))
 
     def counts_by(self, where: Where, name: str) -> KeyCounts:
         """For every value of an exact attribute."""
@@ -135,37 +132,46 @@ class Masked:
         return self.rows.choices(where, name, scope)
 
     def _scope(self, where: Where) -> Scope:
-        self._require_apart([name for name in self.blurs if name in where])
-        asked = [blur.weights(where[name]) for name, blur in self.blurs.items() if name in where]
+        asked = self._asked(where)
         if not asked:
             return Scope.whole(self.sizes)
-        none = any(where[name].empty for name in self.blurs if name in where)
+        weights = [self.blurs[name].weights(where[name]) for name in asked]
+        none = any(where[name].empty for name in asked)
         cap = np.zeros_like(self.sizes) if none else self.sizes
-        return Scope(np.prod(asked, axis=0), self.sizes, cap)
+        return Scope(np.prod(weights, axis=0), self.sizes, cap)
 
-    def _keeps(self, where: Where) -> bool:
+    def keeps(self, where: Collection[str]) -> bool:
         """Whether it is about a single masked column, whose values only changed places."""
         return [self.stated[name].model for name in where if name in self.stated] == [SWAPPING]
 
-    def _require_apart(self, asked: Sequence[str]) -> None:
+    def told_exactly(self, where: Collection[str]) -> bool:
+        """Whether it is about nothing else, either."""
+        return len(where) == 1 and self.keeps(where)
+
+    def _asks_presence(self, name: str, where: Where) -> bool:
+        """Whether no more is asked than who has a value, which noise does not change."""
+        wanted = where[name]
+        whole = all(part == EVERYTHING for part in wanted.ranges)
+        return self.stated[name].model == NOISE and not wanted.points and whole
+
+    def refused(self, asked: Collection[str]) -> QueryRefused | None:
         """Products of weights are right where noise is independent, and not where it is not."""
         for one, other in combinations(asked, 2):
             stated = self.stated[one]
             if stated.model == NOISE and stated.spread.get(other):
-                raise QueryRefused(
+                return QueryRefused(
                     f"the noise of {one!r} and {other!r} is correlated, so that counts by both "
                     "cannot be corrected; ask about one of them at a time",
                     clause=one,
                 )
+        return None
 
-    def _asked(self, where: Where, edge: int) -> tuple[Floats, Floats]:
-        """What every row weighs under all conditions, and how likely it satisfies them."""
-        weights, chances = np.ones(len(self.sizes)), np.ones(len(self.sizes))
-        for name, blur in self.blurs.items():
-            if name in where:
-                weights = weights * blur.weights(where[name], edge)
-                chances = chances * blur.chances(where[name], edge)
-        return weights, chances
+    def _asked(self, where: Where) -> list[str]:
+        """The masked columns of a question, or its refusal."""
+        asked = [name for name in self.blurs if name in where]
+        if refusal := self.refused(asked):
+            raise refusal
+        return asked
 
 
 def blurs_of(release: MaskedTable) -> dict[str, Blur]:

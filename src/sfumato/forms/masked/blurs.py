@@ -1,7 +1,7 @@
 """What a shown value says of the true one: the chance that it is among those that are wanted.
 
-microaggregation  a number   normal around the group's mean, with the scatter that is stated:
-                             right for all groups together, a model for a single one
+microaggregation  a number   the group's mean, or normal around it (aggregated.py): right for
+                             all groups together, a model for a single one
                   a category the shown value, but for the share of rows that is stated to have
                              another, which are taken to have any as often as it is shown
 additive noise    a number   in cells (noisy.py); chances and weights by what must have been there
@@ -51,28 +51,31 @@ class Blur(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scattered:
-    """Numbers that lie around what is shown."""
+    """Numbers that are what is shown or, with some ``chance``, lie around it."""
 
     shown: Floats
     known: Flags
-    deviation: float
     line: Line
+    chance: Floats | float = 0.0
+    deviation: Floats | float = 1.0
 
     def weights(self, wanted: Values, _edge: int = 0) -> Floats:
         """By the normal distribution."""
-        chance = np.zeros(len(self.shown))
+        found = np.zeros(len(self.shown))
         for low, high in self.line.ends_of(wanted):
-            chance += self._below(high) - self._below(low)
-        return np.where(self.known, np.clip(chance, 0.0, 1.0), float(wanted.missing))
+            found += self._below(high) - self._below(low)
+        return np.where(self.known, np.clip(found, 0.0, 1.0), float(wanted.missing))
 
     def chances(self, wanted: Values, edge: int = 0) -> Floats:
         """The weights are chances."""
         return self.weights(wanted, edge)
 
     def _below(self, end: float) -> Floats:
-        if self.deviation <= 0 or abs(end) == inf:
-            return (self.shown < end).astype(np.float64)
-        below: Floats = np.interp((end - self.shown) / self.deviation, _GRID, _NORMAL)
+        exactly = (self.shown < end).astype(np.float64)
+        if abs(end) == inf:
+            return exactly
+        around = np.interp((end - self.shown) / self.deviation, _GRID, _NORMAL)
+        below: Floats = exactly + self.chance * (around - exactly)
         return below
 
 
@@ -174,21 +177,10 @@ def numbers_shown(values: pa.ChunkedArray) -> tuple[Floats, Flags]:
     return shown, known
 
 
-def aggregated(release: MaskedTable, column: PublishedColumn) -> Blur:
-    """A column that shows averages, or most frequent values."""
-    values, stated = release.table.column(column.name), release.distortions[column.name]
-    if column.kind == Kind.NUMERICAL:
-        shown, known = numbers_shown(values)
-        line = Line(stated.step, values.type)
-        return Scattered(shown, known, sqrt(stated.variance), line)
-    attribute, codes = encoded(column, values)
-    return Replaced(Domain(attribute), codes, stated.changed)
-
-
 def drawn(release: MaskedTable, column: PublishedColumn) -> Blur:
     """A column of nobody's values, of which each stands for one that somebody has."""
     values = release.table.column(column.name)
     if column.kind == Kind.NUMERICAL:
-        return Scattered(*numbers_shown(values), 0.0, Line(0, values.type))
+        return Scattered(*numbers_shown(values), Line(0, values.type))
     attribute, codes = encoded(column, values)
     return Replaced(Domain(attribute), codes, 0.0)

@@ -12,6 +12,11 @@ One line of the promise for each masked column:
     synthetic rows    changed        the share of rows with a value, or a pair of values, that is
                                      too rare to be drawn
 
+Beside them one line of the whole release:
+
+    likely intervals  stretch        by how much intervals are longer than chance alone makes them,
+                                     for one, two and more masked columns (calibration.py)
+
 ``spread`` leads from the names of masked numbers to covariances, ``step`` is 1 where values are
 whole, or a day in milliseconds (0 where neither). All are figures of the whole table, with four
 digits. They are the publisher's word: nothing in the files shows them.
@@ -19,7 +24,7 @@ digits. They are the publisher's word: nothing in the files shows them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -31,6 +36,7 @@ MICROAGGREGATION = "microaggregation"
 NOISE = "additive noise"
 SWAPPING = "swapping"
 SYNTHETIC = "synthetic rows"
+INTERVALS = "likely intervals"
 _DIGITS = 4
 _STEPS = (0, 1, 86_400_000)
 _SHAPES: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -73,6 +79,29 @@ def distortions(manifest: Manifest) -> dict[str, Distortion]:
     }
 
 
+def stretch_of(manifest: Manifest) -> tuple[float, ...]:
+    """By how much likely intervals are stretched; nothing where it is not stated."""
+    for one in manifest.promise:
+        if one.get("model") == INTERVALS:
+            for flaw in flaws_of_intervals(one):
+                raise SchemaError(f"release.json does not say how far counts are off: {flaw}")
+            return tuple(one["stretch"])
+    return ()
+
+
+def intervals_stated(stretch: Sequence[float]) -> dict[str, Any]:
+    """The line that states a stretch."""
+    return {"model": INTERVALS, "on": None, "stretch": list(stretch)}
+
+
+def flaws_of_intervals(stated: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the line of likely intervals."""
+    if tuple(stated) != ("model", "on", "stretch") or stated["on"] is not None:
+        yield "likely intervals are stated of the whole release, by their stretch"
+    elif not _is_stretch(stated["stretch"]):
+        yield "the stretch of likely intervals is none"
+
+
 def distortion_of(stated: Mapping[str, Any]) -> Distortion:
     """One line, read; raises where it is not such a line."""
     for flaw in flaws_of(stated):
@@ -105,6 +134,14 @@ def _is_spread(value: Any) -> bool:
 def _is_figure(value: Any) -> bool:
     """A number of so few digits that no message fits into it."""
     return type(value) is float and isfinite(value) and float(f"{value:.{_DIGITS}g}") == value
+
+
+def _is_stretch(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and 0 < len(value) <= 3
+        and all(type(one) is float and one >= 1 and float(f"{one:.2g}") == one for one in value)
+    )
 
 
 _CHECKS: Mapping[str, Any] = {

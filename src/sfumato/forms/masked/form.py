@@ -16,12 +16,14 @@ from sfumato.forms.form import Form
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.masked.answers import Masked as Answers
 from sfumato.forms.masked.distortion import (
+    INTERVALS,
     MICROAGGREGATION,
     NOISE,
     SWAPPING,
     SYNTHETIC,
     distortions,
     flaws_of,
+    flaws_of_intervals,
     is_distortion,
 )
 from sfumato.forms.masked.evidence import Masked as Rows
@@ -52,7 +54,7 @@ _NOT_COUNTED = (
 
 
 def _bears(model: str, on: object) -> bool:
-    return is_distortion(model) or (model == KAnonymity.name and on is None)
+    return is_distortion(model) or (model in (KAnonymity.name, INTERVALS) and on is None)
 
 
 def _figures(release: MaskedTable, evidence: Evidence) -> dict[str, Any]:
@@ -79,6 +81,8 @@ def _statements(release: MaskedTable) -> Iterator[str]:
     ks = [one.get("k") for one in manifest.promise if one.get("model") == KAnonymity.name]
     if ks and ks != [manifest.algorithm.get("k")]:
         yield "another k is promised than the method has"
+    if [one.get("model") for one in manifest.promise].count(INTERVALS) != 1:
+        yield "it does not say once how far likely intervals are stretched"
     exact = [one.name for one in manifest.of_role(Role.QUASI) if one.form != "masked"]
     if ks and exact:
         yield f"column {exact[0]!r} is not masked, and k-anonymity is promised"
@@ -132,8 +136,9 @@ def _judged(release: MaskedTable, stated: Mapping[str, Any]) -> Check:
         failing = np.flatnonzero(~model.passes(seen))
         told = model.statement(seen)
         return Check(told, not len(failing), evidence.name(int(failing[0])) if len(failing) else "")
-    statement = f"{stated.get('model')} of {stated.get('on')}"
-    for flaw in flaws_of(stated):
+    whole = stated.get("model") == INTERVALS
+    statement = INTERVALS if whole else f"{stated.get('model')} of {stated.get('on')}"
+    for flaw in (flaws_of_intervals if whole else flaws_of)(stated):
         return Check(statement, False, flaw)
     return Check(statement, True, "what is stated of it is the publisher's word")
 

@@ -25,7 +25,7 @@ def noisy(release: MaskedTable, column: PublishedColumn) -> Blur:
     shown, known = numbers_shown(values)
     line, deviation = Line(stated.step, values.type), sqrt(stated.variance)
     if deviation <= 0 or not known.any():
-        return Scattered(shown, known, 0.0, line)
+        return Scattered(shown, known, line)
     low, high = float(shown[known].min()), float(shown[known].max())
     whole = bool(stated.step) and (high - low) / stated.step < _MOST
     edges = _whole(low, high, stated.step) if whole else _even(low, high, deviation)

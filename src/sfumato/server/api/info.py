@@ -19,7 +19,7 @@ from sfumato.server.errors import ApiError, invalid
 from sfumato.server.http import Call, Reply
 from sfumato.server.sentences import long_guarantee, short_guarantee
 from sfumato.server.service import Service
-from sfumato.statdb.access.ledger import Ledger
+from sfumato.statdb.access.books import KeptBook
 from sfumato.statdb.access.ledger_records import Head, Record, referred
 from sfumato.statdb.access.receipts import matching
 
@@ -62,7 +62,7 @@ async def ledger(service: Service, call: Call, grants: Sequence[Grant]) -> Reply
     first = _number(parameters, "first", 1, 2**62)
     limit = _number(parameters, "limit", 100, _MOST_RECORDS)
 
-    def read(ledger: Ledger) -> dict[str, Any]:
+    def read(ledger: KeptBook) -> dict[str, Any]:
         records: list[Record] = list(islice(ledger.records(first), limit))
         answers = {
             name: ledger.answer(one.entry)
@@ -96,12 +96,12 @@ async def receipt(service: Service, call: Call, grants: Sequence[Grant]) -> Repl
 
 
 async def _read_ledger(
-    service: Service, call: Call, grant: Grant, work: Callable[[Ledger], Result]
+    service: Service, call: Call, grant: Grant, work: Callable[[KeptBook], Result]
 ) -> Result:
-    folder = grant.served.folder
+    place = grant.served.place
 
     def read() -> Result:
-        with Ledger.open(folder, read_only=True) as ledger:
+        with place.ledger(read_only=True) as ledger:
             return work(ledger)
 
     try:
@@ -140,7 +140,8 @@ async def ready(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
         raise ApiError(
             "ledger_unavailable",
             "a ledger cannot be written, so its database answers nothing",
-            "make room on the disk, and see to it that the folder can be written",
+            "the server's log has the reason: make room on the disk, let the folder be written, or "
+            "bring the database of the ledger back",
             retry_after=10,
         )
     raise ApiError(

@@ -108,7 +108,8 @@ def _types() -> Iterator[dict[str, Any]]:
         "typnamespace": NAMESPACES["pg_catalog"], "typowner": _OWNER, "typtype": "b",
         "typispreferred": False, "typisdefined": True, "typdelim": ",", "typrelid": 0,
         "typnotnull": False, "typbasetype": 0, "typtypmod": -1, "typndims": 0, "typcollation": 0,
-        "typalign": "i", "typstorage": "p", "typinput": "in", "typoutput": "out", "typsubscript": "-",
+        "typalign": "i", "typstorage": "p", "typinput": "in", "typoutput": "out",
+        "typsubscript": "-",
     }  # fmt: skip
     for one in TYPES:
         yield {

@@ -13,8 +13,10 @@ anew, does not: who can write the file can compute digests as well. Only a diges
 elsewhere shows that; it must still be in the chain.
 
 Appending returns when the records are on disk. Several in one call share that wait, about all that
-it costs. What the owner does beside a server (``beside``) is appended by a process of its own: the
-end of the chain is read in the transaction that continues it.
+it costs. The end of the chain, and the generation that holds (generations.py), are read in the
+transaction that continues it, so that several processes may write: the workers of one server, and
+what the owner does beside it (``beside``). They take turns by a lock, for SQLite's own way to wait
+is to sleep longer and longer.
 """
 
 from __future__ import annotations
@@ -23,17 +25,24 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sfumato.errors import LedgerError, StoreError
-from sfumato.statdb.access.chains import Verified, verified
+from sfumato.io.locks import Queue
+from sfumato.statdb.access.books import COLUMNS, PAGE, KeptBook, line_of
+from sfumato.statdb.access.chains import Verified
+from sfumato.statdb.access.generations import NotAppended, announcement, require_current
 from sfumato.statdb.access.ledger_files import (
     FILE,
     FORMAT,
+    NAME,
     SCRIPT,
     VERSION,
+    can_write,
     failure,
+    has_room,
     let_go,
     locked,
     note_name,
@@ -41,15 +50,13 @@ from sfumato.statdb.access.ledger_files import (
     require_none_before,
 )
 from sfumato.statdb.access.ledger_records import (
-    ENTRY_FIELDS,
     Entry,
     Head,
     Kind,
     Record,
     chained,
-    digest_of,
+    genesis_of,
     referred,
-    sha256_of,
 )
 from sfumato.statdb.access.sqlite_files import (
     Opened,
@@ -61,19 +68,21 @@ from sfumato.statdb.access.sqlite_files import (
 
 __all__ = ["FILE", "Entry", "Head", "Kind", "Ledger", "Record", "Verified"]
 
-_PAGE = 500  # records read at a time: writers wait for a reader of the same process this long
 
-
-class Ledger:
+class Ledger(KeptBook):
     """The open ledger of a database. Any thread may use it; close it, or use it in a ``with``."""
 
-    def __init__(self, opened: Opened, genesis: str, lock: int | None, *, writes: bool) -> None:
+    def __init__(
+        self, opened: Opened, name: tuple[str, int, str], lock: int | None, *, writes: bool
+    ) -> None:
         """Use ``open``."""
-        self.genesis = genesis
+        self.genesis = genesis_of(*name)
+        self._name = name
         self._opened = opened
         self._lock = lock
         self._writes = writes
         self._turn = threading.Lock()
+        self._queue = Queue(opened.path.parent / NAME)
 
     @classmethod
     def open(cls, folder: str | Path, *, read_only: bool = False, beside: bool = False) -> Ledger:
@@ -101,48 +110,53 @@ class Ledger:
             raise
         return _of(opened, lock, writes=True)
 
+    @property
+    def name(self) -> tuple[str, int, str]:
+        """The format, its version, and the random number that tells it from others."""
+        return self._name
+
     def append(self, entries: Sequence[Entry]) -> list[Record]:
         """Add entries at the end, all or none; they are on disk when this returns."""
+        if not entries:
+            return []
+        with self._writing():
+            require_current(entries, self._read_announced(), self._path)
+            records = self._added(entries)
+        # a record about the clock is nobody's
+        return records[len(records) - len(entries) :]
+
+    def announced(self) -> int | None:
+        """The generation of the rows that hold; None if none was ever announced."""
         with self._turn:
-            if not self._writes:
-                raise LedgerError(f"{self._path} is not open to be written", path=self._path)
             try:
-                self._opened.require_in_place()
-                return self._commit(entries)
-            except BaseException as error:
-                self._opened.roll_back()
-                if isinstance(error, sqlite3.Error):
-                    raise failure(self._path, error) from error
-                if isinstance(error, StoreError):
-                    raise LedgerError(str(error), path=self._path) from error
-                raise
+                return self._read_announced()
+            except sqlite3.Error as error:
+                if "no such table" in str(error):  # of an earlier version, open to read
+                    return None
+                raise failure(self._path, error) from error
+
+    def announce(self, generation: int) -> int:
+        """Let later rows hold from now on, and record it; tells which do."""
+        with self._writing():
+            before = self._read_announced()
+            if before is not None and before >= generation:
+                return before
+            if before is not None:
+                self._added([announcement(generation)])
+            self._opened.connection.execute("INSERT INTO announced VALUES (?)", (generation,))
+        return generation
 
     def require_in_place(self) -> None:
         """Raise unless the files that are written to are still those of the folder."""
         self._opened.require_in_place()
 
-    def answer(self, entry: Entry) -> str | None:
-        """The whole answer of an entry that was read."""
-        name = referred(entry.answer)
-        if name is None:
-            return entry.answer
-        with self._turn:
-            try:
-                found = self._opened.many("SELECT text FROM answer WHERE sha256 = ?", (name,))
-            except sqlite3.Error as error:
-                raise StoreError(explained(self._path, error), path=self._path) from error
-        if not found or sha256_of(found[0][0]) != name:
-            raise StoreError(
-                f"{self._path} is damaged: an answer was changed or is missing", path=self._path
-            )
-        return str(found[0][0])
+    def can_write(self) -> bool:
+        """Whether a record could be written, tried without one."""
+        return can_write(self._path.parent)
 
-    def records(self, first: int = 1) -> Iterator[Record]:
-        """The records from a number on, in order; those that are added meanwhile come, too."""
-        after = max(first, 1) - 1
-        while lines := self._lines(after):
-            yield from map(self._record, lines)
-            after = lines[-1][0]
+    def has_room(self) -> bool:
+        """Whether the next records will fit."""
+        return has_room(self._path.parent)
 
     def head(self) -> Head:
         """The number and the digest of the last record: note it elsewhere now and then."""
@@ -152,46 +166,51 @@ class Ledger:
             except sqlite3.Error as error:
                 raise failure(self._path, error) from error
 
-    def __len__(self) -> int:
-        """How many records there are."""
-        return self.head().number
-
-    def verify(self) -> Verified:
-        """Compute the chain again."""
-        return verified(self)
-
     def close(self) -> None:
         """Let go of the files, and let somebody else write."""
         with self._turn:
             self._opened.connection.close()
+            self._queue.close()
             let_go(self._lock)
             self._lock, self._writes = None, False
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def _path(self) -> Path:
         return self._opened.path
 
-    def _commit(self, entries: Sequence[Entry]) -> list[Record]:
-        if not entries:
-            return []
-        opened = self._opened
-        opened.connection.execute("BEGIN IMMEDIATE")
-        found = opened.many(_LAST)
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction, which is on disk afterwards, or as if it had never been."""
+        with self._turn:
+            if not self._writes:
+                raise LedgerError(f"{self._path} is not open to be written", path=self._path)
+            try:
+                self._opened.require_in_place()
+                with self._queue.turn():
+                    self._opened.connection.execute("BEGIN IMMEDIATE")
+                    yield
+                    self._opened.connection.execute("COMMIT")
+            except BaseException as error:
+                self._opened.roll_back()
+                if isinstance(error, sqlite3.Error):
+                    raise failure(self._path, error) from error
+                if isinstance(error, StoreError) and not isinstance(error, NotAppended):
+                    raise LedgerError(str(error), path=self._path) from error
+                raise
+
+    def _added(self, entries: Sequence[Entry]) -> list[Record]:
+        found = self._opened.many(_LAST)
         number, digest, time = found[0] if found else (0, self.genesis, "")
         records = chained(entries, Head(number, digest), time)
         for entry in entries:
             if entry.kept is not None:
                 self._keep(referred(entry.answer), entry.kept)
-        opened.connection.executemany(_INSERT, map(_line, records))
-        opened.connection.execute("COMMIT")
-        # a record about the clock is nobody's
-        return records[len(records) - len(entries) :]
+        self._opened.connection.executemany(_INSERT, map(line_of, records))
+        return records
+
+    def _read_announced(self) -> int | None:
+        generation: int | None = self._opened.one(_ANNOUNCED)[0]
+        return generation
 
     def _keep(self, name: str | None, answer: str) -> None:
         if not self._opened.many("SELECT 1 FROM answer WHERE sha256 = ?", (name,)):
@@ -201,21 +220,19 @@ class Ledger:
         found = self._opened.many(_LAST)
         return Head(*found[0][:2]) if found else Head(0, self.genesis)
 
+    def _kept(self, name: str) -> str | None:
+        found = self._read("SELECT text FROM answer WHERE sha256 = ?", (name,))
+        return str(found[0][0]) if found else None
+
     def _lines(self, after: int) -> list[tuple[Any, ...]]:
+        return self._read(_SELECT, (after, PAGE))
+
+    def _read(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._turn:
             try:
-                return self._opened.many(_SELECT, (after, _PAGE))
+                return self._opened.many(sql, values)
             except sqlite3.Error as error:
                 raise StoreError(explained(self._path, error), path=self._path) from error
-
-    def _record(self, line: tuple[Any, ...]) -> Record:
-        number, time, *entry, previous, digest = line
-        try:
-            return Record(number, time, Entry(*entry), digest, previous)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise StoreError(
-                f"{self._path} is damaged: record {number} is none", path=self._path
-            ) from error
 
 
 def _opened_to_read(path: Path) -> Ledger:
@@ -245,7 +262,6 @@ def _of(opened: Opened, lock: int | None, *, writes: bool) -> Ledger:
                 f"1 to {VERSION}; use the version that wrote it, or a newer one",
                 path=opened.path,
             )
-        genesis = digest_of({"format": form, "version": version, "name": name})
         if writes:
             note_name(opened.path.parent, name)
     except BaseException as error:
@@ -258,15 +274,10 @@ def _of(opened: Opened, lock: int | None, *, writes: bool) -> Ledger:
         raise StoreError(
             f"{opened.path} is not a ledger of ours: {error}", path=opened.path
         ) from error
-    return Ledger(opened, genesis, lock, writes=writes)
+    return Ledger(opened, (form, version, name), lock, writes=writes)
 
 
-_ALL = ("number", "time", *ENTRY_FIELDS, "previous", "digest")
-_INSERT = f"INSERT INTO record ({', '.join(_ALL)}) VALUES ({', '.join('?' * len(_ALL))})"
-_SELECT = f"SELECT {', '.join(_ALL)} FROM record WHERE number > ? ORDER BY number LIMIT ?"
+_INSERT = f"INSERT INTO record ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM record WHERE number > ? ORDER BY number LIMIT ?"
 _LAST = "SELECT number, digest, time FROM record WHERE number > 0 ORDER BY number DESC LIMIT 1"
-
-
-def _line(record: Record) -> tuple[Any, ...]:
-    entry = [getattr(record.entry, name) for name in ENTRY_FIELDS]
-    return (record.number, record.time, *entry, record.previous, record.digest)
+_ANNOUNCED = "SELECT max(generation) FROM announced"

@@ -24,8 +24,8 @@ from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.errors import PromiseBroken, StoreError
 from sfumato.statdb.access.asking_again import Asked
+from sfumato.statdb.access.books import KeptBook
 from sfumato.statdb.access.chains import Chain
-from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.ledger_answers import (
     DAMAGES,
     hashed,
@@ -34,6 +34,7 @@ from sfumato.statdb.access.ledger_answers import (
 )
 from sfumato.statdb.access.ledger_records import LONGEST_QUESTION, Head, Record
 from sfumato.statdb.access.near_checks import NearGround
+from sfumato.statdb.access.places import Place
 from sfumato.statdb.access.version_checks import (
     Ground,
     count_flaw,
@@ -118,20 +119,21 @@ def check_log(
     since: str | None = None,
     versions: int = 20,
     seed: int | None = None,
+    ledger: str | None = None,
 ) -> Check:
     """Check the ledger of a database; it may be in use meanwhile.
 
     ``head`` is a head or digest that was noted earlier, and must be in the chain. ``since`` is the
     head of an earlier check: only what came later is read. The versions of so many questions are
-    made, of random ones if there are more.
+    made, of random ones if there are more. ``ledger`` is the URL of one that servers share.
     """
-    with Ledger.open(folder, read_only=True) as ledger:
-        end = ledger.head()
+    with Place.of(folder, ledger).ledger(read_only=True) as book:
+        end = book.head()
         # opened after the end is known: no record up to there can be of a later state
         database = StatDB.open(folder)
         noted = None if head is None else _digest_of(head)
-        reading = _Reading(database, noted, Chain.begun(ledger, since), found=noted == end.digest)
-        unread = reading.read(ledger, end)
+        reading = _Reading(database, noted, Chain.begun(book, since), found=noted == end.digest)
+        unread = reading.read(book, end)
         statements = (
             *reading.statements(),
             _versions(reading, versions, seed),
@@ -193,7 +195,7 @@ class _Reading:
         self.asked = Asked(self.database.responder)
         self.found = self.found or self.noted == self.chain.head.digest
 
-    def read(self, ledger: Ledger, end: Head) -> str:
+    def read(self, ledger: KeptBook, end: Head) -> str:
         """Read up to an end; why that was not possible, if it was not."""
         try:
             for record in ledger.records(self.chain.head.number + 1):
@@ -236,7 +238,7 @@ class _Reading:
         if self.unread:
             yield f"{self.unread:,} questions could not be read again, so not be asked again."
 
-    def _take(self, ledger: Ledger, record: Record) -> None:
+    def _take(self, ledger: KeptBook, record: Record) -> None:
         self.found = self.found or record.digest == self.noted
         entry, now = record.entry, self.database.generation
         if entry.generation > now:

@@ -8,7 +8,9 @@ its ledger, is told apart from a database that nobody ever asked.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,8 +23,11 @@ FILE = "ledger.sqlite"
 NAME = "ledger.name"
 LOCK = "ledger.lock"
 FORMAT = "sfumato-ledger"
+SHARED = "postgresql:"  # begins the name of a ledger that is not a file of the folder
 VERSION = 2  # 1 had no answers beside the records; such a ledger goes on
 
+_PROBE = bytes(2**16)
+_ROOM = 2**20  # bytes; with less, the next commits will fail
 _DAMAGES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -33,15 +38,70 @@ def has_ledger(folder: Path) -> bool:
 
 def note_name(folder: Path, name: str) -> None:
     """Note beside the ledger that there is one, and which; another one is refused."""
-    path = folder / NAME
-    if path.exists():
-        if path.read_text("ascii", "replace").strip() != name:
+    path, known = folder / NAME, _named(folder)
+    if known is not None:
+        if known != name:
             raise StoreError(
                 f"the ledger of {folder} is another one than before; put back the one that is "
                 f"missing, from a backup, or remove {path} if you mean to go on with this one",
                 path=folder,
             )
         return
+    _write_name(folder, name)
+
+
+def move_name(folder: Path) -> None:
+    """Note that the ledger is not a file of the folder any more."""
+    name = _named(folder)
+    if name is not None and not name.startswith(SHARED):
+        _write_name(folder, f"{SHARED}{name}")
+
+
+def require_none_before(folder: Path) -> None:
+    """Raise if a ledger is missing: a new one would hide what was asked before."""
+    require_not_shared(folder)
+    if _named(folder) is not None:
+        raise StoreError(
+            f"the ledger of {folder} is missing: {FILE} was there before; put it back, from a "
+            f"backup, or remove {folder / NAME} to begin a new one, which knows nothing of what "
+            "was asked",
+            path=folder,
+        )
+
+
+def require_not_shared(folder: Path) -> None:
+    """Raise if the ledger is elsewhere: another one in the folder would know half of it."""
+    if (_named(folder) or "").startswith(SHARED):
+        raise StoreError(
+            f"the ledger of {folder} is in PostgreSQL; say where: --ledger "
+            "postgresql://user@host/database, or SFUMATO_LEDGER",
+            path=folder,
+        )
+
+
+def require_none_there(folder: Path) -> None:
+    """Raise if a ledger that servers share is missing where it should be."""
+    if _named(folder) is not None:
+        raise StoreError(
+            f"the ledger of {folder} is not there, and was before: look whether --ledger names "
+            f"the right database; remove {folder / NAME} to begin a new one, which knows nothing "
+            "of what was asked",
+            path=folder,
+        )
+
+
+def require_shared(folder: Path) -> None:
+    """Raise if the ledger is a file: what was asked before would be forgotten elsewhere."""
+    if (folder / FILE).exists():
+        raise StoreError(
+            f"the ledger of {folder} is its file {FILE}; move it to PostgreSQL first: sfumato "
+            f"statdb log move {folder} --ledger URL",
+            path=folder,
+        )
+
+
+def _write_name(folder: Path, name: str) -> None:
+    path = folder / NAME
     fresh = path.with_name(f".{NAME}.{os.getpid()}")
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         file.write(f"{name}\n")
@@ -51,15 +111,11 @@ def note_name(folder: Path, name: str) -> None:
     flush_entry(folder)
 
 
-def require_none_before(folder: Path) -> None:
-    """Raise if a ledger is missing: a new one would hide what was asked before."""
-    if (folder / NAME).exists():
-        raise StoreError(
-            f"the ledger of {folder} is missing: {FILE} was there before; put it back, from a "
-            f"backup, or remove {folder / NAME} to begin a new one, which knows nothing of what "
-            "was asked",
-            path=folder,
-        )
+def _named(folder: Path) -> str | None:
+    try:
+        return (folder / NAME).read_text("ascii", "replace").strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def let_go(lock: int | None) -> None:
@@ -80,6 +136,26 @@ def locked(folder: Path) -> int:
         ) from error
     except OSError as error:
         raise failure(folder / LOCK, error) from error
+
+
+def can_write(folder: Path) -> bool:
+    """Whether a file can be written and flushed there."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".probe-") as file:
+            file.write(_PROBE)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        return False
+    return True
+
+
+def has_room(folder: Path) -> bool:
+    """Whether there is room for some commits."""
+    try:
+        return shutil.disk_usage(folder).free >= _ROOM
+    except OSError:
+        return False
 
 
 def remove(path: Path) -> None:
@@ -113,6 +189,7 @@ CREATE TRIGGER IF NOT EXISTS record_stays BEFORE UPDATE ON record
     BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
 CREATE TRIGGER IF NOT EXISTS record_remains BEFORE DELETE ON record
     BEGIN SELECT RAISE(ABORT, 'records are never removed'); END;
+CREATE TABLE IF NOT EXISTS announced (generation INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS answer (sha256 TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TRIGGER IF NOT EXISTS answer_stays BEFORE UPDATE ON answer
     BEGIN SELECT RAISE(ABORT, 'answers are never changed'); END;

@@ -37,6 +37,7 @@ __all__ = [
     "clean",
     "digest_of",
     "flaw",
+    "genesis_of",
     "reference_to",
     "referred",
     "sha256_of",
@@ -55,8 +56,8 @@ class Entry:
 
     ``who`` is the id of a token, or "local". ``question`` is as it was asked, cut off where it is
     very long; ``answer`` is the JSON of what was sent, or the code of the error. Letters that are
-    none (half of a surrogate pair, which JSON can bring) are spelled out. Where an answer is long
-    ``answer`` refers to it, and the text is ``kept``.
+    none (half of a surrogate pair, which JSON can bring, or a zero) are spelled out. Where an
+    answer is long ``answer`` refers to it, and the text is ``kept``.
     """
 
     request_id: str
@@ -80,7 +81,7 @@ class Entry:
             object.__setattr__(self, "question", self.question[:LONGEST_QUESTION])
         for name in _TEXTS:
             text = getattr(self, name)
-            if text is not None and not text.isascii():
+            if text is not None and (not text.isascii() or "\0" in text):
                 object.__setattr__(self, name, clean(text))
         if self.answer is not None and len(self.answer) > LONGEST_ANSWER:
             object.__setattr__(self, "kept", self.answer)
@@ -114,9 +115,14 @@ class Record:
         return {**stated, "previous": self.previous, "digest": self.digest}
 
 
+def genesis_of(form: str, version: int, name: str) -> str:
+    """What the first record names as the one before: a digest of what its ledger is called."""
+    return digest_of({"format": form, "version": version, "name": name})
+
+
 def clean(text: str) -> str:
-    """A text with halves of letters spelled out."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """A text with halves of letters spelled out, and zeros, which PostgreSQL cannot hold."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
 def chained(entries: Sequence[Entry], head: Head, last: str = "") -> list[Record]:

@@ -13,8 +13,7 @@ import sfumato.algorithms.mondrian.workload as module
 from sfumato.algorithms.base import describe
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.mondrian.arrays import axes_of
-from sfumato.algorithms.mondrian.workload import asked_of
-from sfumato.algorithms.points import Points
+from sfumato.algorithms.mondrian.workload import asked_of, wanted_in
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.predicates import Compare, Missing, Predicate, at_least, at_most, between
@@ -166,7 +165,7 @@ def test_a_cell_holds_codes_that_no_query_tells_apart(data: st.DataObject) -> No
     table = data.draw(tables(max_rows=20))
     workload = data.draw(workloads(table))
     axes = axes_of(table)
-    asked = asked_of(workload, None, table, Points.distinct(table, {}), axes)
+    asked = asked_of(workload, None, table, table.n_rows, wanted_in(table, None, axes))
     bound = [bind(query, Catalog.of_table(table)).where for query in workload]
     bound = [where for where in bound if set(where) & set(table.schema.quasi)]
     if asked is None:
@@ -191,10 +190,10 @@ def test_a_cell_holds_codes_that_no_query_tells_apart(data: st.DataObject) -> No
 def test_a_sample_is_enough_to_weigh_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     table = crowd()
     workload = range_workload(table, queries=5, share=0.3, attributes=["age", "job"], seed=2)
-    points, axes = Points.distinct(table, {}), axes_of(table)
-    exact = asked_of(workload, None, table, points, axes)
-    monkeypatch.setattr(module, "_SAMPLE", len(points.weights) // 2)
-    sampled = asked_of(workload, None, table, points, axes)
+    count = wanted_in(table, None, axes_of(table))
+    exact = asked_of(workload, None, table, table.n_rows, count)
+    monkeypatch.setattr(module, "_SAMPLE", table.n_rows // 2)
+    sampled = asked_of(workload, None, table, table.n_rows, count)
     assert exact is not None
     assert sampled is not None
     assert np.allclose(sampled.weights, exact.weights, rtol=0.5)

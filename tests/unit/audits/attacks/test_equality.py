@@ -18,6 +18,7 @@ from sfumato.audits.attacks.equality import (
     closed,
     upper_ends,
 )
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.naive_bayes import NaiveBayes
 from sfumato.audits.attacks.outside import Outside, studied
 from sfumato.audits.attacks.results import Accuracy
@@ -104,7 +105,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[sf.Microdata, list[
     table = sf.read(pa.table({"person": pa.array(range(480)), **columns}), schema)
     path = Path(tmp_path_factory.mktemp("equality")) / "statdb"
     db = sf.StatDB.create(path, table, m=M, cohort=8, seed=1, experiment=True)
-    ends, questions = upper_ends(db, table, "person", table.attributes["illness"]), []
+    ends, questions = upper_ends(db, known_people(table), "person", table.attributes["illness"]), []
 
     def upper(persons: Sequence[int], value: int) -> int:
         questions.append(value)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.minimality import Minimality, certain_groups
 from sfumato.audits.attacks.releases import candidates_of
 from sfumato.core.randomness import Randomness
@@ -66,7 +67,7 @@ def attacked(table: sf.Microdata, **options: Any) -> Any:
     release = boxes(table)
     shown = candidates_of(release, table)
     needs = requirements(MODEL, table.schema)
-    return Minimality.of(sf.Mondrian(), needs, table, shown, **options).guess(shown)
+    return Minimality.of(sf.Mondrian(), needs, known_people(table), shown, **options).guess(shown)
 
 
 @pytest.mark.parametrize("table", [WHOLE, TWO], ids=["one", "two"])

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.reconstruction import Reconstruction, Told, reconstructed
 from sfumato.core.answer import CountAnswers
 from sfumato.core.query import Query
@@ -33,7 +34,7 @@ def people(n: int = 400) -> sf.Microdata:
 def attacked(database: object, table: sf.Microdata) -> float:
     (sensitive,) = table.sensitive
     way = Reconstruction(people=30, boxes=60, tables=4)
-    who, values, _ = way.attack(database, table, sensitive, 6.0, seed=1)  # type: ignore[arg-type]
+    who, values, _ = way.attack(database, known_people(table), sensitive, 6.0, seed=1)  # type: ignore[arg-type]
     return float((table.codes["illness"][who] == values).mean())
 
 

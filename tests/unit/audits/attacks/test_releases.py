@@ -7,6 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.audits.attacks.definetti import DeFinetti
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.matching import posterior
 from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.releases import candidates_of
@@ -107,3 +108,12 @@ def test_a_release_without_groups_is_refused() -> None:
     release = sf.perturb(PEOPLE, m=4, seed=1)
     with pytest.raises(ParameterError, match="groups"):
         candidates_of(release, PEOPLE)
+
+
+def test_known_people_have_nothing_but_their_quasi_identifiers() -> None:
+    known = known_people(PEOPLE)
+    assert [*known.codes] == [*known.attributes] == [*PEOPLE.schema.quasi]
+    assert known.schema.sensitive == ()
+    assert known.insensitive.num_columns == 0
+    assert known.ids is None
+    assert (known.quasi_codes() == PEOPLE.quasi_codes()).all()

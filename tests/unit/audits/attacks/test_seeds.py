@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.seeds import Searched, ordered_lines, searched
 from sfumato.audits.breach.view import View
 from tests.support.attacks import planted
@@ -24,7 +25,7 @@ def published(seed: Any, *, near: bool = True, form: Any = "anatomized") -> Any:
 
 
 def found(release: Any, people: sf.Microdata = PEOPLE) -> Searched:
-    order = ordered_lines(release, View.of(release, None), people)
+    order = ordered_lines(release, View.of(release, None), known_people(people))
     assert order is not None
     return searched(order, SEEDS, 60.0)
 
@@ -41,7 +42,9 @@ def test_other_seeds_are_not(seed: Any) -> None:
 
 
 def test_time_may_be_over() -> None:
-    order = ordered_lines(release := published(PLANTED), View.of(release, None), PEOPLE)
+    order = ordered_lines(
+        release := published(PLANTED), View.of(release, None), known_people(PEOPLE)
+    )
     assert order is not None
     ticks = iter(range(1_000))
     seen = searched(order, SEEDS, 2.5, lambda: float(next(ticks)))
@@ -51,11 +54,11 @@ def test_time_may_be_over() -> None:
 
 def test_boxes_and_people_who_are_all_alike_show_no_order() -> None:
     boxes = sf.publish(PEOPLE, sf.Mondrian(), sf.LDiversity(4), seed=PLANTED)
-    assert ordered_lines(boxes, View.of(boxes, None), PEOPLE) is None
+    assert ordered_lines(boxes, View.of(boxes, None), known_people(PEOPLE)) is None
     columns = {"x": np.zeros(200, np.int64), "s": [f"v{i % 8}" for i in range(200)]}
     alike = sf.read(pa.table(columns), sf.Schema(quasi=["x"], sensitive="s"))
     release = sf.publish(alike, sf.Anatomize(near=False), sf.LDiversity(4), seed=PLANTED)
-    assert ordered_lines(release, View.of(release, None), alike) is None
+    assert ordered_lines(release, View.of(release, None), known_people(alike)) is None
     audited = sf.audit(release, alike, attacks=["seed search"], seed=1)
     assert "alike" in audited.not_run["seed search"]
 

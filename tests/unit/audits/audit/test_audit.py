@@ -179,6 +179,8 @@ def test_without_a_promise_about_guesses_the_plain_reader_is_the_measure() -> No
     assert not seen.promised
     assert seen.bound == seen.findings[0].outcome.attacker.right
     assert "for a plain reader it is" in seen.summary
+    assert "are guessed by a plain reader" in seen.findings[0].sentence
+    assert "promised" not in seen.findings[0].sentence
 
 
 def test_what_is_stated_can_be_read_by_machines_and_written_once(tmp_path: Path) -> None:

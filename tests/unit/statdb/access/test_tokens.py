@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from sfumato.errors import ParameterError, StoreError
+from sfumato.statdb.access import token_files, token_records
 from sfumato.statdb.access import tokens as module
 from sfumato.statdb.access.tokens import FILE, Tokens
 from sfumato.statdb.store import HEADER
@@ -121,7 +122,7 @@ def test_tokens_expire(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
         def now(cls, tz: tzinfo | None = None) -> Any:
             return datetime.now(tz) + timedelta(hours=1)
 
-    monkeypatch.setattr(module, "datetime", Later)
+    monkeypatch.setattr(token_records, "datetime", Later)
     assert tokens.verify(secret) is None
     assert tokens.all()[0].state == "expired"
     assert len(tokens) == 0
@@ -248,7 +249,7 @@ def test_a_file_that_is_replaced_is_noticed(
     """A revocation would go to the other one."""
     _, secret = tokens.create("Ada", "analyst")
     (folder / FILE).rename(folder / "elsewhere")
-    monkeypatch.setattr(module, "_PERIOD", -1.0)
+    monkeypatch.setattr(token_files, "_PERIOD", -1.0)
     with pytest.raises(StoreError, match="removed or replaced"):
         tokens.verify(secret)
 

@@ -1,0 +1,1 @@
+"""The site of docs/: pages from elsewhere, the reference, examples, the notebook."""
