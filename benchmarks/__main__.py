@@ -39,6 +39,7 @@ from benchmarks import (
     risk,
     searches,
     server,
+    server_tools,
     startup,
     statdb,
     streaming,
@@ -83,6 +84,7 @@ _SUITES = {
     "risk": risk.run,
     "exploring": exploring.run,
     "server": server.run,
+    "server_tools": server_tools.run,
     "growth": growth.run,
 }
 _HEADS = ("benchmark", "measured", "limit", "met", "detail")

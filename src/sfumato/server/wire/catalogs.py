@@ -21,6 +21,7 @@ from sfumato.server.wire.catalog_macros import MACROS, VIEWS
 from sfumato.server.wire.catalog_rows import rows_of
 from sfumato.server.wire.catalog_sql import Known, translated
 from sfumato.server.wire.errors import CANCELLED, NOT_SUPPORTED, TOO_LARGE, WireError
+from sfumato.server.wire.outline import Outline
 from sfumato.server.wire.settings import Settings
 from sfumato.server.wire.values import (
     BOOL,
@@ -54,13 +55,14 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 class Catalogs:
-    """The catalogs of one database; any thread may ask."""
+    """The catalogs of one database, and ``plans`` of questions for it; any thread may ask."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._turn = threading.Lock()
         self._open: duckdb.DuckDBPyConnection | None = None
         self._known = Known(frozenset(), "")
+        self.plans = Cache[tuple[Outline, Sequence[Column]]](_REMEMBERED)
         self._answers = Cache[_Found](_REMEMBERED)
 
     def answer(

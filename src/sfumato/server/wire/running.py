@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from sfumato.errors import QueryRefused
@@ -34,6 +35,7 @@ from sfumato.server.wire.values import INT8, TEXT
 from sfumato.server.wire.values import kind_of as kind_of_type
 
 _SETTINGS = 10  # statements about the session cost as much as a question
+_PLAN = 400  # bytes that a plan takes for each token, about
 _LONG = 4_096  # letters; longer texts are read in a thread
 
 
@@ -179,8 +181,7 @@ class Running:
     ) -> Rows:
         catalog = state.responder.catalog
         try:
-            outline = await self._outline(grant, text, tokens)
-            columns = columns_of(outline, catalog, self.settings.mode)
+            outline, columns = await self._plan(grant, state, text, tokens)
         except (WireError, QueryRefused) as problem:
             found = (
                 told(refused(problem), catalog.columns)
@@ -199,10 +200,18 @@ class Running:
         outcome.require_answer()
         return Rows(columns, lines, f"SELECT {len(lines)}")
 
-    async def _outline(self, grant: Grant, text: str, tokens: Sequence[Token]) -> Outline:
-        if len(text) < _LONG:
-            return outlined(tokens, self.database)
-        return await self.service.run_for(grant.who, lambda: outlined(tokens, self.database))
+    async def _plan(
+        self, grant: Grant, state: State, text: str, tokens: Sequence[Token]
+    ) -> tuple[Outline, Sequence[Column]]:
+        """What is asked, and how it is shown; long texts are read in a thread."""
+        plans, key = self.catalogs(state).plans, (self.settings.mode, text, tokens[0].start)
+        found = plans.get(key)
+        if found is None:
+            read = partial(outlined, tokens, self.database)
+            outline = await self.service.run_for(grant.who, read) if len(text) > _LONG else read()
+            found = outline, columns_of(outline, state.responder.catalog, self.settings.mode)
+            plans.put(key, found, _PLAN * len(tokens))
+        return found
 
     async def _record_refusal(
         self, grant: Grant, request_id: str, state: State, text: str, problem: WireError

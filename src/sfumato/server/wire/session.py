@@ -27,7 +27,7 @@ from sfumato.server.wire.messages import Body
 from sfumato.server.wire.parameters import literal
 from sfumato.server.wire.running import Rows, Running
 from sfumato.server.wire.statements import next_status, require_usable
-from sfumato.server.wire.tokens import Token, statements_of, tokens_of
+from sfumato.server.wire.tokens import Token, statements_of
 
 _MOST = 1_000  # statements and portals that are kept, and in all so many bytes
 _KEPT = 4_194_304
@@ -104,10 +104,10 @@ class Session:
         try:
             text = body.text()
             body.end()
-            tokens = tokens_of(text)
-            if not tokens:
+            statements = statements_of(text)
+            if not statements:
                 self.line.write(messages.EMPTY)
-            for statement in statements_of(tokens):
+            for statement in statements:
                 rows = await self._run(text, statement)
                 if rows.columns is not None:
                     formats = [0] * len(rows.columns)
@@ -166,14 +166,13 @@ class Session:
     async def _parse(self, body: Body) -> None:
         name, text, types = body.text(), body.text(), body.numbers("I")
         body.end()
-        tokens = tokens_of(text)
-        if len(list(statements_of(tokens))) > 1:
+        statements = statements_of(text)
+        if len(statements) > 1:
             raise WireError("42601", "cannot insert multiple commands into a prepared statement")
         if name and name in self._statements:
             raise WireError("42P05", f"prepared statement {name[:63]!r} already exists")
         self._require_room(len(text))
-        one = next(iter(statements_of(tokens)), [])
-        self._statements[name] = Prepared(text, one, types)
+        self._statements[name] = Prepared(text, _first(statements), types)
         self.line.write(messages.PARSED)
 
     async def _bind(self, body: Body) -> None:
@@ -199,8 +198,7 @@ class Session:
         ]
         text = _filled(prepared, literals)
         self._require_room(len(text))
-        one = next(iter(statements_of(tokens_of(text))), [])
-        self._portals[portal] = Portal(text, one, shown)
+        self._portals[portal] = Portal(text, _first(statements_of(text)), shown)
         self.line.write(messages.BOUND)
 
     async def _describe(self, body: Body) -> None:
@@ -214,7 +212,7 @@ class Session:
                      for at, one in enumerate(expected)]  # fmt: skip
             self.line.write(messages.parameters(types))
             text = _filled(prepared, ["NULL"] * len(expected))
-            tokens = next(iter(statements_of(tokens_of(text))), [])
+            tokens = _first(statements_of(text))
             columns = await self.running.columns(_piece(text, tokens) if tokens else "", tokens)
             formats: Sequence[int] = ()
         else:
@@ -306,6 +304,10 @@ class Session:
         kept += [len(one.text) for one in self._portals.values()]
         if len(kept) >= _MOST or length + sum(kept) > _KEPT:
             raise WireError(TOO_LARGE, "too many prepared statements", "close some of them")
+
+
+def _first(statements: Sequence[Sequence[Token]]) -> Sequence[Token]:
+    return statements[0] if statements else ()
 
 
 def _piece(text: str, tokens: Sequence[Token]) -> str:

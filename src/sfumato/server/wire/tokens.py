@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from sfumato.server.caching import Cache
 from sfumato.server.wire.errors import NOT_SUPPORTED, SYNTAX, WireError
 
 
@@ -64,8 +65,20 @@ def tokens_of(text: str) -> list[Token]:
     return found
 
 
-def statements_of(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """The statements between semicolons; none is empty."""
+def statements_of(text: str) -> Sequence[Sequence[Token]]:
+    """The tokens of every statement of a text; none is empty. Tools repeat themselves."""
+    found = _READ.get(text)
+    if found is None:
+        found = list(_statements(tokens_of(text)))
+        _READ.put(text, found, _SIZE * (1 + sum(map(len, found))))
+    return found
+
+
+_READ: Cache[Sequence[Sequence[Token]]] = Cache(2**23)
+_SIZE = 300  # bytes of a token, about
+
+
+def _statements(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     statement: list[Token] = []
     for token in tokens:
         if token.text == ";" and token.kind == "sign":
