@@ -24,7 +24,7 @@ from sfumato.statdb.access.tokens import Tokens
 from sfumato.statdb.responder import Responder
 from tests.server.kit import copied, get, records, secret
 from tests.server.wire.kit import Raw, fields, serving, startup
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 COUNT = "SELECT COUNT(*) FROM people"
 
@@ -220,7 +220,7 @@ def test_a_statement_is_cancelled_and_recorded_all_the_same(
         canceller.start()
         with pytest.raises(psycopg.errors.QueryCanceled, match="user request"):
             connection.execute(f"{COUNT} WHERE age = 33".encode())
-        canceller.join()
+        canceller.join(PATIENCE)
         go_on.set()
         monkeypatch.undo()
         assert len(connection.execute(COUNT.encode()).fetchall()) == 1

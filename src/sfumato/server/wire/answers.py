@@ -3,6 +3,7 @@
     interval   x_lo, x_hi       the truth is between them
     midpoint   x                what is halfway between them, for tools that need one number
     both       x, x_lo, x_hi
+    arrow      the whole answer as HTTP gives it to Python, in one value
 
 The midpoint is no estimate: nothing says that the truth is near it.
 """
@@ -22,13 +23,15 @@ from sfumato.core.aggregates import AGGREGATES
 from sfumato.core.answer import Answer, Result
 from sfumato.core.query import Aggregate, Query
 from sfumato.queries.columns import Catalog
+from sfumato.server.answering import Answered
 from sfumato.server.questions import Asked
 from sfumato.server.wire.messages import Field
 from sfumato.server.wire.outline import Item, Order, Outline
-from sfumato.server.wire.values import FLOAT8, NUMERIC, Kind, kind_of
+from sfumato.server.wire.values import BYTEA, FLOAT8, NUMERIC, Kind, kind_of
 
-Mode: TypeAlias = Literal["interval", "midpoint", "both"]
+Mode: TypeAlias = Literal["interval", "midpoint", "both", "arrow"]
 _ENDS: dict[Mode, tuple[str | None, ...]] = {
+    "arrow": (),
     "interval": ("lo", "hi"),
     "midpoint": (None,),
     "both": (None, "lo", "hi"),
@@ -75,9 +78,25 @@ class Column(NamedTuple):
         return Field(self.name, self.kind.oid, self.kind.length)
 
 
-def columns_of(outline: Outline, catalog: Catalog, mode: Mode) -> list[Column]:
-    """The columns of an answer, by the schema alone; a column that is not there is refused."""
-    return [one for item in outline.items for one in _columns(item, outline, catalog, mode)]
+class Plan(NamedTuple):
+    """A question, the columns of its answer, and the lines that are shown of it."""
+
+    asked: Asked
+    columns: Sequence[Column]
+    lines: Callable[[Answered], Sequence[Sequence[Any]]]
+
+
+def plan_of(text: str, outline: Outline, catalog: Catalog, mode: Mode) -> Plan:
+    """The plan of a text, by the schema alone; a column that is not there is refused."""
+    columns = [one for item in outline.items for one in _columns(item, outline, catalog, mode)]
+    asked = Outlined(text, is_sql=True, outline=outline)
+    return Plan(asked, columns, lambda answered: rows_of(outline, columns, answered.result))
+
+
+def arrow_of(text: str) -> Plan:
+    """The plan of a text in the words that questions over HTTP have."""
+    column = Column("arrow", BYTEA, lambda line: line)
+    return Plan(Asked(text, is_sql=True), [column], lambda answered: [[answered.table("arrow")]])
 
 
 def rows_of(outline: Outline, columns: Sequence[Column], result: Result) -> list[list[Any]]:

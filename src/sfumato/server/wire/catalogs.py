@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sfumato.server.caching import Cache
 from sfumato.server.databases import State
-from sfumato.server.wire.answers import Column
+from sfumato.server.wire.answers import Column, Plan
 from sfumato.server.wire.catalog_macros import MACROS, VIEWS
 from sfumato.server.wire.catalog_rows import rows_of
 from sfumato.server.wire.catalog_sql import Known, translated
 from sfumato.server.wire.errors import CANCELLED, NOT_SUPPORTED, TOO_LARGE, WireError
-from sfumato.server.wire.outline import Outline
 from sfumato.server.wire.settings import Settings
 from sfumato.server.wire.values import (
     BOOL,
@@ -62,7 +61,7 @@ class Catalogs:
         self._turn = threading.Lock()
         self._open: duckdb.DuckDBPyConnection | None = None
         self._known = Known(frozenset(), "")
-        self.plans = Cache[tuple[Outline, Sequence[Column]]](_REMEMBERED)
+        self.plans = Cache[Plan](_REMEMBERED)
         self._answers = Cache[_Found](_REMEMBERED)
 
     def answer(

@@ -17,17 +17,18 @@ from sfumato.errors import QueryRefused
 from sfumato.queries.columns import Catalog
 from sfumato.server import costs
 from sfumato.server.access import Grant, Unauthorized
+from sfumato.server.api.info import schema_of
 from sfumato.server.databases import State
 from sfumato.server.errors import ApiError, internal, refused
-from sfumato.server.http import next_id
+from sfumato.server.http import next_id, to_json
 from sfumato.server.outcomes import Outcome, recorded, settled
 from sfumato.server.questions import Asked
 from sfumato.server.service import Service
-from sfumato.server.wire.answers import Column, Outlined, columns_of, rows_of
+from sfumato.server.wire.answers import Column, Plan, arrow_of, plan_of
 from sfumato.server.wire.catalogs import Catalogs
 from sfumato.server.wire.errors import NOT_ALLOWED, WireError, told
-from sfumato.server.wire.outline import Outline, outlined
-from sfumato.server.wire.settings import Settings
+from sfumato.server.wire.outline import outlined
+from sfumato.server.wire.settings import RECEIPT, SCHEMA, Settings
 from sfumato.server.wire.startup import grant_of
 from sfumato.server.wire.statements import Shown, is_about_session, kind_of, tag_of
 from sfumato.server.wire.tokens import Token
@@ -114,9 +115,7 @@ class Running:
             return [_text_column(found.name)] if isinstance(found, Shown) else None
         if kind == "catalog":
             return (await self._from_catalogs(grant, state, text)).columns
-        return columns_of(
-            outlined(tokens, self.database), state.responder.catalog, self.settings.mode
-        )
+        return (await self._plan(grant, state, text, tokens)).columns
 
     def parameters(self, tokens: Sequence[Token]) -> list[int]:
         """The types of $1, $2, ...: those of the columns beside them."""
@@ -131,7 +130,7 @@ class Running:
             await self._record_refusal(grant, request_id, state, text, problem)
             raise
         if kind == "session":
-            return self._set(tokens)
+            return self._set(state, tokens)
         if kind == "catalog":
             return await self._from_catalogs(grant, state, text)
         return await self._ask(grant, request_id, state, text, tokens)
@@ -156,9 +155,11 @@ class Running:
                     raise
                 await asyncio.sleep(wait)
 
-    def _set(self, tokens: Sequence[Token]) -> Rows:
+    def _set(self, state: State, tokens: Sequence[Token]) -> Rows:
         before = dict(self.settings.reported())
         found = tag_of(tokens, self.settings)
+        if isinstance(found, Shown) and found.name == SCHEMA:
+            return Rows([_text_column(SCHEMA)], [[to_json(schema_of(state)).decode()]], "SHOW")
         if isinstance(found, Shown):
             return Rows([_text_column(found.name)], [[found.value]], "SHOW")
         changed = [one for one in self.settings.reported() if before[one[0]] != one[1]]
@@ -181,7 +182,7 @@ class Running:
     ) -> Rows:
         catalog = state.responder.catalog
         try:
-            outline, columns = await self._plan(grant, state, text, tokens)
+            plan = await self._plan(grant, state, text, tokens)
         except (WireError, QueryRefused) as problem:
             found = (
                 told(refused(problem), catalog.columns)
@@ -190,26 +191,24 @@ class Running:
             )
             await self._record_refusal(grant, request_id, state, text, found)
             raise found from None
-        asked = Outlined(text, is_sql=True, outline=outline)
-        (outcome,) = await settled(self.service, grant, state, [asked])
-        lines: Sequence[Sequence[Any]] = ()
-        if outcome.answered is not None:
-            result = outcome.answered.result
-            lines = rows_of(outline, columns, result)
+        (outcome,) = await settled(self.service, grant, state, [plan.asked])
+        lines = () if outcome.answered is None else plan.lines(outcome.answered)
         await recorded(self.service, grant, request_id, state, [outcome])
         outcome.require_answer()
-        return Rows(columns, lines, f"SELECT {len(lines)}")
+        self.settings.receipt = outcome.receipt
+        return Rows(plan.columns, lines, f"SELECT {len(lines)}", [(RECEIPT, outcome.receipt)])
 
-    async def _plan(
-        self, grant: Grant, state: State, text: str, tokens: Sequence[Token]
-    ) -> tuple[Outline, Sequence[Column]]:
+    async def _plan(self, grant: Grant, state: State, text: str, tokens: Sequence[Token]) -> Plan:
         """What is asked, and how it is shown; long texts are read in a thread."""
-        plans, key = self.catalogs(state).plans, (self.settings.mode, text, tokens[0].start)
+        mode = self.settings.mode
+        if mode == "arrow":
+            return arrow_of(text)
+        plans, key = self.catalogs(state).plans, (mode, text, tokens[0].start)
         found = plans.get(key)
         if found is None:
             read = partial(outlined, tokens, self.database)
             outline = await self.service.run_for(grant.who, read) if len(text) > _LONG else read()
-            found = outline, columns_of(outline, state.responder.catalog, self.settings.mode)
+            found = plan_of(text, outline, state.responder.catalog, mode)
             plans.put(key, found, _PLAN * len(tokens))
         return found
 

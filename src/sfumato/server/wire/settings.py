@@ -12,6 +12,9 @@ from sfumato.server.wire.errors import BAD_SETTING, WireError
 
 VERSION = "14.0"
 ANSWERS = "sfumato.answers"
+RECEIPT = "sfumato.receipt"  # of the last answer, told with it
+SCHEMA = "sfumato.schema"  # what is public of the database, as JSON
+_FIXED = frozenset((RECEIPT, SCHEMA, "server_version", "server_version_num", "server_encoding"))
 
 # told to every client at the start, and when they change
 REPORTED = {
@@ -53,7 +56,9 @@ _USUAL = {
     "server_version": f"{VERSION} (sfumato {sfumato.__version__})",
     "server_version_num": "140000",
     "session_authorization": "reader",
-    "sfumato.answers": "interval",
+    ANSWERS: "interval",
+    RECEIPT: "",
+    SCHEMA: "",
     "ssl": "off",
     "standard_conforming_strings": "on",
     "statement_timeout": "0",
@@ -81,6 +86,15 @@ class Settings:
         """How answers are shown."""
         return cast(Mode, self._values[ANSWERS])
 
+    @property
+    def receipt(self) -> str:
+        """The receipt of the last answer."""
+        return self._values[RECEIPT]
+
+    @receipt.setter
+    def receipt(self, receipt: str) -> None:
+        self._values[RECEIPT] = receipt
+
     def get(self, name: str) -> str:
         """What a setting is."""
         found = self._values.get(name.lower())
@@ -91,6 +105,8 @@ class Settings:
     def set(self, name: str, value: str) -> None:
         """Change a setting; unknown ones are kept, as tools set what they like."""
         name, value = name.lower(), value.strip()
+        if name in _FIXED:
+            raise WireError("55P02", f"parameter {name!r} cannot be changed")
         if name == ANSWERS and value.lower() not in get_args(Mode):
             known = ", ".join(get_args(Mode))
             raise WireError(BAD_SETTING, f"{ANSWERS} is one of {known}, not {value[:63]!r}")

@@ -191,10 +191,15 @@ TIMESTAMP = _kind(1114, "timestamp", "timestamp without time zone", 8, "D", 1115
 TIMESTAMPTZ = _kind(1184, "timestamptz", "timestamp with time zone", 8, "D", 1185, _moment)
 INTERVAL = _kind(1186, "interval", "interval", 16, "T", 1187, _duration)
 
+BYTEA = Kind(
+    17, "bytea", "bytea", -1, "U", 1001, lambda value: b"\\x" + value.hex().encode(), bytes
+)
+
 # those that columns can have, and those that tools look for
 TYPES = (
     *(BOOL, INT2, INT4, INT8, FLOAT8, NUMERIC, TEXT),
     *(DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL),
+    BYTEA,
     _kind(18, "char", '"char"', 1, "Z", 1002, _text),
     _kind(19, "name", "name", 64, "S", 1003, _text),
     _kind(26, "oid", "oid", 4, "N", 1028, _packed("!I")),
