@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.asking.compare import compare
     from sfumato.asking.folded import open_release
     from sfumato.asking.matching import matching
+    from sfumato.asking.sharpening import Sharpened, sharpen
     from sfumato.asking.training import Classifier, train
     from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
@@ -137,6 +138,7 @@ _HOMES = {
     "asking.compare": ("compare",),
     "asking.folded": ("open_release",),
     "asking.matching": ("matching",),
+    "asking.sharpening": ("Sharpened", "sharpen"),
     "asking.training": ("Classifier", "train"),
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
@@ -261,6 +263,7 @@ __all__ = [
     "Risk",
     "Schema",
     "SeveralQIDs",
+    "Sharpened",
     "Sibling",
     "SingleDimensional",
     "StatDB",
@@ -322,6 +325,7 @@ __all__ = [
     "reconstruction_error",
     "require_feasible",
     "row_breach",
+    "sharpen",
     "suggest_taxonomy",
     "train",
     "uncertain_belief",

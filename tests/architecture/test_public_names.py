@@ -15,7 +15,7 @@ PUBLIC = [
     "Direct", "Refinement", "Joined", "join", "KJoinAnonymity", "JoinRelease", "publish_join",
     "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
     "at_most", "between", "compare", "matching", "one_of", "open_release", "Evaluation", "evaluate",
-    "Classifier", "train",
+    "Classifier", "train", "Sharpened", "sharpen",
     "Audit", "audit", "mask", "masking_risk", "MaskedTable", "MaskingRisk", "Microaggregate",
     "Noise", "Swap", "Synthesize",
     "Risk",

@@ -62,6 +62,10 @@ class Asked:
                 " is one; SQL goes into sql",
             ) from None
 
+    def read_placed(self) -> Query | None:
+        """The same query with the places of all names, where the text is SQL."""
+        return parse(self.text) if self.is_sql else None
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -102,10 +106,11 @@ def understood(responder: Responder, asked: Asked, most_groups: int) -> Question
     try:
         return canonical(responder, asked.read(), most_groups)
     except QueryRefused as refusal:
-        if refusal.position is None and asked.is_sql:
-            # the long way knows the place in the text
-            return canonical(responder, parse(asked.text), most_groups)
-        raise
+        # the long way knows the place in the text
+        placed = asked.read_placed() if refusal.position is None else None
+        if placed is None:
+            raise
+        return canonical(responder, placed, most_groups)
     except ParameterError as error:
         position = 1 if asked.is_sql else None
         raise QueryRefused(str(error), clause="SELECT", position=position) from None
