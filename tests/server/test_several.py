@@ -291,6 +291,21 @@ def _reopened_from_before(copy: Place) -> None:
         pass
 
 
+def test_two_copies_are_not_changed_at_once(place: Place, tmp_path: Path) -> None:
+    copy = Place.of(tmp_path / "far" / place.folder.name, place.url)
+    shutil.copytree(place.folder, copy.folder)
+    with (
+        place.ledger() as ledger,
+        ledger.changing(),
+        pytest.raises(StoreError, match="elsewhere"),
+    ):
+        change(copy.folder, 0, ledger=copy.url)
+    change(copy.folder, 0, ledger=copy.url)
+    with pytest.raises(StoreError, match="outdated"):
+        change(place.folder, 10, ledger=place.url)
+    assert sf.StatDB.open(place.folder).generation == 1
+
+
 def test_an_announcement_that_was_not_made_is_made_by_a_server(place: Place) -> None:
     """``apply`` has ended after the files were there, and before the ledger knew."""
 
