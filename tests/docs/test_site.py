@@ -66,7 +66,7 @@ def test_the_notebook_shows_what_its_cells_show(site: Path) -> None:
 
 def test_every_public_name_is_in_one_group() -> None:
     names = [name for _, some in reference.GROUPS.values() for name in some]
-    assert sorted(names) == sorted(sf.__all__)
+    assert sorted(names) == sorted(sf.__all__), "list new names in tools/site/reference.py"
 
 
 @pytest.mark.parametrize(
