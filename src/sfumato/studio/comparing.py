@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sfumato.audits.evaluation.distributions import Distribution, distribution, unaskable
+from sfumato.asking.ask import unaskable
+from sfumato.audits.evaluation.distributions import Distribution, distribution
 from sfumato.audits.usefulness import Conditional
 from sfumato.engines.parts import TableParts
 from sfumato.errors import SfumatoError
