@@ -58,7 +58,16 @@ if TYPE_CHECKING:
     from sfumato.core.joined import Joined, join
     from sfumato.core.microdata import Microdata
     from sfumato.core.partition import Partition
-    from sfumato.core.predicates import Compare, Missing, at_least, at_most, between, one_of
+    from sfumato.core.predicates import (
+        Compare,
+        Missing,
+        Within,
+        at_least,
+        at_most,
+        between,
+        one_of,
+        within,
+    )
     from sfumato.core.query import Aggregate, Query
     from sfumato.core.randomness import Randomness
     from sfumato.core.schema import Schema
@@ -149,7 +158,16 @@ _HOMES = {
     "core.joined": ("Joined", "join"),
     "core.microdata": ("Microdata",),
     "core.partition": ("Partition",),
-    "core.predicates": ("Compare", "Missing", "at_least", "at_most", "between", "one_of"),
+    "core.predicates": (
+        "Compare",
+        "Missing",
+        "Within",
+        "at_least",
+        "at_most",
+        "between",
+        "one_of",
+        "within",
+    ),
     "core.query": ("Aggregate", "Query"),
     "core.randomness": ("Randomness",),
     "core.schema": ("Schema",),
@@ -256,6 +274,7 @@ __all__ = [
     "Taxonomy",
     "TopDown",
     "Usefulness",
+    "Within",
     "Words",
     "accuracy",
     "anatomy_workload",
@@ -312,6 +331,7 @@ __all__ = [
     "uncertain_belief",
     "usefulness",
     "verify",
+    "within",
     "write_schema",
     "write_workload",
 ]
