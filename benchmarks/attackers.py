@@ -117,7 +117,7 @@ def on_neighbours(setting: Setting) -> Iterator[Line]:
     for times in SIZES:
         trial = Trial.of(setting.people, partial(_settled, m=setting.l, size=times * setting.l))
         form = f"database, size {times} m"
-        bayes = yield from _learnt(setting, trial, form)
+        bayes = yield from learners(setting, trial, form)
         if times == SIZES[-1]:
             yield from _with_known(setting, trial, bayes, form)
 
@@ -131,7 +131,7 @@ def on_regions(setting: Setting) -> Iterator[Line]:
         return Scene.of(told(made, table), table)
 
     trial = Trial(scene(setting.people), scene(shuffled(setting.people, 0)))
-    bayes = yield from _learnt(setting, trial, "regions, cohort 8")
+    bayes = yield from learners(setting, trial, "regions, cohort 8")
     yield from _with_known(setting, trial, bayes, "regions, cohort 8")
 
 
@@ -159,12 +159,6 @@ def settings(folder: Path | None) -> Iterator[Setting]:
 def _shown(setting: Setting) -> dict[str, Show]:
     model = sf.LDiversity(setting.l)
 
-    def known_rows(people: sf.Microdata, way: sf.Anatomize) -> Candidates:
-        found = way.partition(people, requirements(model, people.schema), Randomness(0))
-        attribute, codes = people.sensitive[0], people.codes[setting.sensitive]
-        values = Histograms.of_groups(attribute, codes, found.groups, found.n_groups)
-        return Candidates.of_groups(people, found.groups, values)
-
     def released(people: sf.Microdata, way: Partitioner) -> Candidates:
         return candidates_of(sf.publish(people, way, model, seed=0), people)
 
@@ -176,23 +170,42 @@ def _shown(setting: Setting) -> dict[str, Show]:
     every: dict[str, Partitioner] = {
         **apart, "Mondrian boxes": sf.Mondrian(), "Frontier boxes": sf.Frontier(),
     }  # fmt: skip
-    known = {f"{name}, known rows": partial(known_rows, way=way) for name, way in apart.items()}
+    known = {
+        f"{name}, known rows": partial(known_rows, way=way, l=setting.l)
+        for name, way in apart.items()
+    }
     shown: dict[str, Show] = {name: partial(released, way=way) for name, way in every.items()}
     return {**known, **shown}
 
 
+def known_rows(people: sf.Microdata, way: sf.Anatomize, l: int) -> Candidates:
+    """What an attacker has to go by who knows which published row is whose."""
+    model = sf.LDiversity(l)
+    found = way.partition(people, requirements(model, people.schema), Randomness(0))
+    attribute = people.sensitive[0]
+    codes = people.codes[attribute.name]
+    values = Histograms.of_groups(attribute, codes, found.groups, found.n_groups)
+    return Candidates.of_groups(people, found.groups, values)
+
+
 def _attacked(setting: Setting, form: str, show: Show) -> Iterator[Line]:
-    yield from _learnt(setting, Trial.of(setting.people, show), form)
+    yield from learners(setting, Trial.of(setting.people, show), form)
 
 
-def _learnt(setting: Setting, trial: Trial, form: str) -> Generator[Line, None, Knowledge]:
+def learners(setting: Setting, trial: Trial, form: str) -> Generator[Line, None, Knowledge]:
     """Those who learn from the groups, or from others; what naive Bayes has learnt."""
-    bayes = setting.learnt(trial.shown.candidates, NaiveBayes())
-    yield _line(setting, trial, bayes, f"{form}: deFinetti", DeFinetti())
-    yield _line(setting, trial, bayes, f"{form}: outside learner", Outside(bayes))
+    bayes = yield from quick_learners(setting, trial, form)
     if find_spec("sklearn"):
         boosted = setting.learnt(trial.shown.candidates, Boosting())
         yield _line(setting, trial, boosted, f"{form}: outside boosting", Outside(boosted))
+    return bayes
+
+
+def quick_learners(setting: Setting, trial: Trial, form: str) -> Generator[Line, None, Knowledge]:
+    """The same without boosting, which takes a minute."""
+    bayes = setting.learnt(trial.shown.candidates, NaiveBayes())
+    yield _line(setting, trial, bayes, f"{form}: deFinetti", DeFinetti())
+    yield _line(setting, trial, bayes, f"{form}: outside learner", Outside(bayes))
     return bayes
 
 
@@ -233,7 +246,7 @@ def _asked(setting: Setting, cohort: int) -> Iterator[Line]:
 
 def _closed(people: sf.Microdata, m: int, cohort: int) -> Candidates:
     """What a database tells that is asked about everybody."""
-    sensitive, table = people.sensitive[0], _numbered(people)
+    sensitive, table = people.sensitive[0], numbered(people)
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "statdb"
         db = sf.StatDB.create(
@@ -245,7 +258,7 @@ def _closed(people: sf.Microdata, m: int, cohort: int) -> Candidates:
     return candidates_of_cohorts(cohorts, people, sensitive)
 
 
-def _numbered(people: sf.Microdata) -> sf.Microdata:
+def numbered(people: sf.Microdata) -> sf.Microdata:
     """A number for everybody stands for all that singles a person out."""
     numbers = sf.read(pa.table({PERSON: np.arange(people.n_rows)}), sf.Schema(quasi=[PERSON]))
     return replace(

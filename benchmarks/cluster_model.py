@@ -1,4 +1,5 @@
-"""What a release by a cluster costs, as docs/cluster.md has it: a model of Mondrian's passes.
+"""What a release by a cluster costs, as docs/cluster.md has it: the passes of every method, and
+what those of Mondrian take.
 
 The counters of cluster.py and tests/unit/engines/test_cluster_model.py hold it against what is
 done. It assumes cuts at the median; values that many people share make some regions larger, and a
@@ -13,6 +14,15 @@ from typing import NamedTuple
 
 from sfumato.engines import cluster, domains
 from sfumato.engines.room import Room
+
+# how the regions of a method are found: by cuts, each one pass over codes, or in these passes
+CUTTING = ("mondrian", "topdown", "frontier", "anatomize")
+POINTS = ("local-recoding", "branch-mondrian", "full-domain", "subtree", "sibling")
+_BEFORE, _AFTER = ["tally", "coded"], ["region_of", "divided, bucket_of", "published, as_it_is"]
+_COMBINATIONS = ["count_rows", "bucket_of", "add_up, as_it_is"]
+_BLOCKS = ["count_words", "words_in"]
+_EVEN, _SAFE = ["count_first_bits", "words_in_bins"], ["count_values_in"]
+_WEIGHED = ["wanted_of_part"]
 
 _NUMBER, _CODE, _COUNT = 8, 2, 8  # bytes of a row's number, of a code, of a count
 
@@ -62,13 +72,32 @@ def cost(wish: Wish) -> Cost:
         cuts,
         regions,
         1 << (2 * wish.rows // room).bit_length(),
-        # values, codes and what is exchanged twice; some merge what many tasks have counted
-        5 + cuts + (1 + cuts) * _merges(tasks),
+        # some merge what many tasks have counted
+        len(passes("mondrian", cuts)) + (1 + cuts) * _merges(tasks),
         wish.rows * (_NUMBER + _CODE * (wish.quasi + wish.sensitive)),
         _results(tasks) * _COUNT * wish.slots * (regions - 1),
         reads,
         wish.rows // reads,
     )
+
+
+def passes(
+    method: str,
+    cuts: int,
+    *,
+    blocks: bool = False,
+    relaxed: bool = False,
+    sensitive: bool = False,
+    workload: bool = False,
+) -> list[str]:
+    """The stages of a release, but for fingerprints and where many results are merged.
+
+    ``blocks`` are the paper's groups (``--no-near``), ``relaxed`` cuts part equal rows, under
+    ``sensitive`` rules or not; then these are the fewest, as each axis that is tried takes as many.
+    """
+    cut = ["count_nodes", *(relaxed * _EVEN), *(relaxed * sensitive * _SAFE)]
+    plan = _BLOCKS if blocks else [*(workload * _WEIGHED), *(cuts * cut)]
+    return [*_BEFORE, *(_COMBINATIONS if method in POINTS else plan), *_AFTER]
 
 
 def seconds(wish: Wish, workers: int, at_worker: float, at_driver: float) -> tuple[float, float]:

@@ -150,7 +150,7 @@ def replayed(people: sf.Microdata, l: int, size: int) -> Replayed:
     bound = Bound.of(needs, people)
     aims = Aims.of(bound, size, frontier=True, cuts="median")
     found = Mondrian(cuts="median").cut_points(
-        coarsened(bound.with_needs(aims.needs)), 0, None, None
+        coarsened(bound.with_needs(aims.needs)), 0, None, None, None
     )
     cells, loads = cells_in_order(people, found, max(1, aims.size // 2))
     words = Randomness(0).half_words(people.n_rows)

@@ -88,7 +88,16 @@ def releases() -> Mapping[str, Attacked]:
         "Frontier": sf.Frontier(),
         "LocalRecoding": sf.LocalRecoding(),
         "SingleDimensional": sf.SingleDimensional(time_limit=5),
+        "FullDomain": sf.FullDomain(time_limit=5),
+        "Subtree": sf.Subtree(time_limit=5),
+        "Sibling": sf.Sibling(time_limit=5),
+        "Mondrian, relaxed": sf.Mondrian(relaxed=True),
+        "Mondrian, refined": sf.Mondrian(refine=2),
     }
+    masks: dict[str, Any] = {
+        "Microaggregate": sf.Microaggregate(5), "Noise": sf.Noise(0.3), "Swap": sf.Swap(0.05),
+        "Synthesize": sf.Synthesize(),
+    }  # fmt: skip
     diverse = {f"{name} (boxes)": _published(way) for name, way in boxes.items()}
     return {
         "Anatomize": _published(sf.Anatomize()),
@@ -96,7 +105,9 @@ def releases() -> Mapping[str, Attacked]:
         "Anatomize, the paper's groups": _published(sf.Anatomize(near=False)),
         **diverse,
         "Mondrian, k-anonymity alone (boxes)": _anonymous,
+        "Mondrian, cuts for the sensitive column (boxes)": _targeted,
         "noise (perturb)": _perturbed,
+        **{f"{name} (mask)": _masked(way) for name, way in masks.items()},
     }
 
 
@@ -159,9 +170,9 @@ def _cells(line: Line) -> Iterator[str]:
         yield from ["–"] * (len(ATTACKS) + 1)
         return
     found = {one.name: one.outcome for one in seen.findings}
-    guesses = [one for one in seen.findings if one.guesses]
+    guesses = [one for one in seen.findings if one.guesses or one.name == "nearest rows"]
     for name in ATTACKS:
-        one = found.get(name, found.get("linkage") if name == "learner" else None)
+        one = found.get(name, found.get("nearest rows") if name == "learner" else None)
         if one is None:
             yield "–"
             continue
@@ -188,9 +199,23 @@ def _anonymous(table: Table, _place: Path) -> sf.Audit:
     return _audited(sf.publish(table.people, sf.Mondrian(), sf.KAnonymity(table.l), seed=1), table)
 
 
+def _targeted(table: Table, _place: Path) -> sf.Audit:
+    way = sf.Mondrian(target=table.people.schema.sensitive[0])
+    release = sf.publish(table.people, way, sf.LDiversity(table.l), seed=1)
+    return _audited(release, table)
+
+
 def _perturbed(table: Table, _place: Path) -> sf.Audit:
     release = sf.perturb(table.people, m=table.l, seed=1)
-    return sf.audit(release, table.people, seed=1)
+    return sf.audit(release, table.people, others=table.others, seed=1)
+
+
+def _masked(way: Any) -> Attacked:
+    def attacked(table: Table, _place: Path) -> sf.Audit:
+        release = sf.mask(table.people, way, seed=1)
+        return sf.audit(release, table.people, attacks=["nearest rows"], seed=1)
+
+    return attacked
 
 
 def _database(options: Mapping[str, Any]) -> Attacked:

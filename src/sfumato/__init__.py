@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.asking.compare import compare
     from sfumato.asking.folded import open_release
     from sfumato.asking.matching import matching
+    from sfumato.asking.sharpening import Sharpened, sharpen
     from sfumato.asking.training import Classifier, train
     from sfumato.audits.audit import Audit, audit
     from sfumato.audits.breach import (
@@ -57,7 +58,16 @@ if TYPE_CHECKING:
     from sfumato.core.joined import Joined, join
     from sfumato.core.microdata import Microdata
     from sfumato.core.partition import Partition
-    from sfumato.core.predicates import Compare, Missing, at_least, at_most, between, one_of
+    from sfumato.core.predicates import (
+        Compare,
+        Missing,
+        Within,
+        at_least,
+        at_most,
+        between,
+        one_of,
+        within,
+    )
     from sfumato.core.query import Aggregate, Query
     from sfumato.core.randomness import Randomness
     from sfumato.core.schema import Schema
@@ -128,6 +138,7 @@ _HOMES = {
     "asking.compare": ("compare",),
     "asking.folded": ("open_release",),
     "asking.matching": ("matching",),
+    "asking.sharpening": ("Sharpened", "sharpen"),
     "asking.training": ("Classifier", "train"),
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
@@ -147,7 +158,16 @@ _HOMES = {
     "core.joined": ("Joined", "join"),
     "core.microdata": ("Microdata",),
     "core.partition": ("Partition",),
-    "core.predicates": ("Compare", "Missing", "at_least", "at_most", "between", "one_of"),
+    "core.predicates": (
+        "Compare",
+        "Missing",
+        "Within",
+        "at_least",
+        "at_most",
+        "between",
+        "one_of",
+        "within",
+    ),
     "core.query": ("Aggregate", "Query"),
     "core.randomness": ("Randomness",),
     "core.schema": ("Schema",),
@@ -243,6 +263,7 @@ __all__ = [
     "Risk",
     "Schema",
     "SeveralQIDs",
+    "Sharpened",
     "Sibling",
     "SingleDimensional",
     "StatDB",
@@ -253,6 +274,7 @@ __all__ = [
     "Taxonomy",
     "TopDown",
     "Usefulness",
+    "Within",
     "Words",
     "accuracy",
     "anatomy_workload",
@@ -303,11 +325,13 @@ __all__ = [
     "reconstruction_error",
     "require_feasible",
     "row_breach",
+    "sharpen",
     "suggest_taxonomy",
     "train",
     "uncertain_belief",
     "usefulness",
     "verify",
+    "within",
     "write_schema",
     "write_workload",
 ]

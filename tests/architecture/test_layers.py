@@ -30,7 +30,8 @@ LAYERS = {
     "statdb": 9,
     "client": 9,
     "server": 10,
-    "cli": 11,
+    "studio": 11,
+    "cli": 12,
 }
 ANYWHERE_MAY_IMPORT = {"errors"}
 MAY_IMPORT_ANYTHING = {"__init__", "__main__"}

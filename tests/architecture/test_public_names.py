@@ -15,7 +15,7 @@ PUBLIC = [
     "Direct", "Refinement", "Joined", "join", "KJoinAnonymity", "JoinRelease", "publish_join",
     "Aggregate", "Answer", "Compare", "Missing", "Query", "Result", "accuracy", "at_least",
     "at_most", "between", "compare", "matching", "one_of", "open_release", "Evaluation", "evaluate",
-    "Classifier", "train",
+    "Classifier", "train", "Sharpened", "sharpen",
     "Audit", "audit", "mask", "masking_risk", "MaskedTable", "MaskingRisk", "Microaggregate",
     "Noise", "Swap", "Synthesize",
     "Risk",
@@ -33,7 +33,7 @@ PUBLIC = [
     "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
     "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies",
     "verify", "write_schema", "Usefulness", "usefulness",
-    "Exploration", "Words", "explore",
+    "Exploration", "Words", "explore", "Within", "within",
 ]  # fmt: skip
 
 

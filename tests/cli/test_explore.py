@@ -56,6 +56,17 @@ def test_the_command_reads_the_table_as_it_was_read(place: Path) -> None:
     assert command.replace("&", "&amp;") in (place / "explore.html").read_text("utf-8")
 
 
+def test_rows_of_the_same_person_are_told_and_stay_in_the_command(place: Path) -> None:
+    lines = (place / "people.csv").read_text().splitlines()
+    named = [f"who,{lines[0]}", *(f"{at // 4},{line}" for at, line in enumerate(lines[1:]))]
+    (place / "visits.csv").write_text("\n".join(named) + "\n")
+    read = ("visits.csv", "-s", "schema.toml", "--person", "who")
+    done = sfumato(place, "explore", *read, "--method", "mondrian", "--k", "8", "--seed", "1")
+    assert done.returncode == 0, done.stderr
+    assert "a group of 8 rows may be 2 people" in done.stderr
+    assert "--person who" in done.stdout
+
+
 @pytest.mark.parametrize("asked", ["explore", "inspect"])
 def test_what_is_piped_in_is_named_as_it_was(
     place: Path, asked: str, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,9 @@ import sys
 from importlib import resources
 from pathlib import Path
 
+import pytest
+
+from tests.support.commands import sfumato
 from tests.support.waiting import PATIENCE
 
 RUN = """
@@ -51,3 +54,17 @@ def test_publishing_a_small_table_loads_what_it_uses(tmp_path: Path) -> None:
     of_others = ("topdown", "recoding", "intervals", "join_risk", "breach", "statdb")
     assert not [name for name in found["OURS"] if any(other in name for other in of_others)]
     assert found["COMPILER"] == ["False"]
+
+
+@pytest.mark.slow
+def test_learning_finds_what_other_commands_do_without(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    with resources.as_file(resources.files("sfumato") / "data") as bundled:
+        for name in ("patients.csv", "patients.toml"):
+            shutil.copy(bundled / name, tmp_path)
+    table = ("patients.csv", "-s", "patients.toml")
+    assert sfumato(tmp_path, "publish", *table, "--k", "5", "--no-audit", "-o", "out").stderr == ""
+    asked = ["evaluate", "out", "--truth", *table, "--learn", "--queries", "20", "-o", "page.html"]
+    found = loaded(tmp_path, *asked)
+    assert "sklearn" in found["LOADED"]
+    assert "learns disease" in (tmp_path / "page.html").read_text("utf-8")

@@ -147,3 +147,40 @@ def test_breach_knows_the_names_of_the_publisher_s_list(folder: Path) -> None:
     found = json.loads(done.stdout)
     assert found["kept"]
     assert found["rows"] == 90
+
+
+def test_a_series_shows_newcomers_beside_those_who_were_there(folder: Path) -> None:
+    everyone = pyarrow.csv.read_csv(folder / "patients.csv")
+    pyarrow.csv.write_csv(everyone.slice(0, 50), folder / "patients.csv")
+    series = [*JOIN, "--id", "ssn", "--series", "owner.series", "-o"]
+    first = sfumato(folder, *series, "first")
+    assert first.returncode == 0, first.stderr
+    pyarrow.csv.write_csv(everyone, folder / "patients.csv")
+    second = sfumato(folder, *series, "second")
+    assert second.returncode == 0, second.stderr
+    rows = [
+        json.loads((folder / one / "release.json").read_text())["rows"]
+        for one in ("first", "second")
+    ]
+    assert rows[1] > rows[0]
+    assert sfumato(folder, "verify", "second").returncode == 0
+    pyarrow.csv.write_csv(everyone.slice(1), folder / "patients.csv")
+    third = sfumato(folder, *series, "third")
+    assert third.returncode == 2
+    assert "cannot be unsaid" in third.stderr
+    assert not (folder / "third").exists()
+    alone = sfumato(
+        folder,
+        "publish",
+        "patients.csv",
+        "-s",
+        "schema.toml",
+        "--k",
+        "5",
+        "--series",
+        "s",
+        "-o",
+        "o",
+    )
+    assert alone.returncode == 2
+    assert "--series" in alone.stderr

@@ -8,6 +8,7 @@ import subprocess
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -159,3 +160,29 @@ def test_a_name_longer_than_its_numbers_does_not_press_the_others(large: Path) -
     text = run(large, "out", asked).stdout.decode()
     for one in first:
         assert f" {one.hi:,} " in text
+
+
+def test_estimates_can_be_sharpened_and_bounds_stay(place: Path) -> None:
+    random = np.random.default_rng(0)
+    age = random.integers(20, 60, 2_000)
+    rows = pa.table({"age": age, "ill": age // 4 + random.integers(0, 3, 2_000)})
+    table = sf.read(rows, sf.Schema(quasi=["age"], sensitive="ill"))
+    release = sf.publish(table, sf.Anatomize(near=False), sf.LDiversity(3), seed=long_seed(1))
+    release.write(place / "apart")
+    asked = "SELECT COUNT(*) FROM t WHERE age < 30 AND ill < 9"
+    usual, sharper = (
+        json.loads(run(place, "apart", asked, "--format", "json", *also).stdout)[0]["count"]
+        for also in ([], ["--sharpen"])
+    )
+    assert (usual["lo"], usual["hi"]) == (sharper["lo"], sharper["hi"])
+    truth = table.count("age < 30 AND ill < 9").lo
+    assert abs(sharper["estimate"] - truth) < abs(usual["estimate"] - truth)
+
+
+def test_boxes_and_tables_are_not_sharpened(place: Path) -> None:
+    refused = run(place, "out", ASKED, "--sharpen")
+    assert refused.returncode == 2
+    assert b"generalized release has no groups of exact rows" in refused.stderr
+    refused = run(place, "patients.csv", ASKED, "-s", "schema.toml", "--sharpen")
+    assert refused.returncode == 2
+    assert b"--sharpen learns from a release" in refused.stderr

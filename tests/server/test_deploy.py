@@ -9,14 +9,21 @@ import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+import yaml
 
 from sfumato.client import connect
 from sfumato.errors import RemoteError
+from sfumato.statdb.access.ledger_checks import check_log
+from sfumato.statdb.access.places import Place
+from tests.server.kit import copied, process
+from tests.support.postgres import postgres_server
 from tests.support.waiting import PATIENCE, eventually
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -47,10 +54,15 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def configured(
-    folder: Path, certificate: tuple[Path, Path], *, plain: int, secure: int, behind: int
+    folder: Path, certificate: tuple[Path, Path], *, plain: int, secure: int, behind: Sequence[int]
 ) -> Path:
     """The example with our certificate, ports and folders, inside of what a whole file needs."""
     site = (DEPLOY / "nginx.conf").read_text("utf-8")
+    if len(behind) > 1:
+        two = (DEPLOY / "upstream-two.conf").read_text("utf-8")
+        for name, port in zip("ab", behind, strict=True):
+            two = two.replace(f"sfumato-{name}:8000", f"127.0.0.1:{port}")
+        site = re.sub(r"upstream sfumato \{.*?\n\}\n", lambda _: two, site, flags=re.DOTALL)
     changes = {
         r"/etc/letsencrypt/\S+/fullchain.pem": str(certificate[0]),
         r"/etc/letsencrypt/\S+/privkey.pem": str(certificate[1]),
@@ -59,8 +71,9 @@ def configured(
         r"    listen \[::\].*\n": "",
         r"listen 80;": f"listen 127.0.0.1:{plain};",
         r"listen 443": f"listen 127.0.0.1:{secure}",
-        r"127\.0\.0\.1:8000;": f"127.0.0.1:{behind};",
     }
+    if len(behind) == 1:
+        changes[r"127\.0\.0\.1:8000;"] = f"127.0.0.1:{behind[0]};"
     for pattern, replacement in changes.items():
         site, found = re.subn(pattern, replacement, site)
         assert found, pattern
@@ -77,10 +90,13 @@ def configured(
 
 
 @needs_nginx
-def test_nginx_accepts_the_example(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
+@pytest.mark.parametrize("servers", [1, 2])
+def test_nginx_accepts_the_example(
+    tmp_path: Path, certificate: tuple[Path, Path], servers: int
+) -> None:
     # free ones: the check binds them
-    plain, secure, behind = free_ports(3)
-    config = configured(tmp_path, certificate, plain=plain, secure=secure, behind=behind)
+    plain, secure, *behind = free_ports(4)
+    config = configured(tmp_path, certificate, plain=plain, secure=secure, behind=behind[:servers])
     command = [str(NGINX), "-t", "-c", str(config)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
@@ -99,25 +115,25 @@ def behind_nginx(
     _, secret = Tokens.open(folder).create("a test", "analyst")
     address = serve(folder, proxies=["127.0.0.1"])
     behind = int(address.rpartition(":")[2])
-    process, secure = started(tmp_path, certificate, behind)
+    nginx, secure = started(tmp_path, certificate, [behind])
     try:
         yield f"https://localhost:{secure}", secret, tmp_path / "access.log"
     finally:
-        process.terminate()
-        process.wait(PATIENCE)
+        nginx.terminate()
+        nginx.wait(PATIENCE)
 
 
 def started(
-    folder: Path, certificate: tuple[Path, Path], behind: int
+    folder: Path, certificate: tuple[Path, Path], behind: Sequence[int]
 ) -> tuple[subprocess.Popen[bytes], int]:
     """nginx and its port; others may take a free port before nginx does, so a few are tried."""
     for _ in range(5):
         plain, secure = free_ports(2)
         config = configured(folder, certificate, plain=plain, secure=secure, behind=behind)
-        process = subprocess.Popen([str(NGINX), "-c", str(config)], stderr=subprocess.DEVNULL)
-        eventually(lambda: process.poll() is not None or listens(secure), "nginx")  # noqa: B023
-        if process.poll() is None:
-            return process, secure
+        nginx = subprocess.Popen([str(NGINX), "-c", str(config)], stderr=subprocess.DEVNULL)
+        eventually(lambda: nginx.poll() is not None or listens(secure), "nginx")  # noqa: B023
+        if nginx.poll() is None:
+            return nginx, secure
     raise AssertionError("nginx does not start")
 
 
@@ -160,6 +176,69 @@ def test_the_server_behind_nginx(
     assert "SELECT" not in written
 
 
+@needs_nginx
+def test_two_servers_behind_nginx_are_one_while_either_dies(
+    folder_of_wages: Path,
+    tmp_path: Path,
+    certificate: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    with postgres_server() as ledger, ExitStack() as running:
+        place = Place.of(copied(folder_of_wages, tmp_path, "wages"), ledger.get_uri())
+        with place.tokens() as tokens:
+            _, secret = tokens.create("a test", "analyst")
+        command = [place.folder, "--port", 0, "--behind-proxy", "--ledger", place.url]
+        servers = [running.enter_context(process(*command)) for _ in range(2)]
+        behind = [int(url.rpartition(":")[2]) for _, url in servers]
+        nginx, secure = started(tmp_path, certificate, behind)
+        try:
+            answers = []
+            for killed in (None, *servers):
+                if killed is servers[1]:
+                    servers[0] = running.enter_context(
+                        process(*command[:2], behind[0], *command[3:])
+                    )
+                if killed is not None:
+                    killed[0].kill()
+                    killed[0].wait(PATIENCE)
+                url = f"https://localhost:{secure}"
+                # for a second after a start, nginx may still pass over who is back
+                eventually(lambda: _lives(url, secret), "an answer")  # noqa: B023
+                with connect(url, secret) as db:
+                    answers += [db.count("sex = 'male' AND wage = 500") for _ in range(6)]
+        finally:
+            nginx.terminate()
+            nginx.wait(PATIENCE)
+        found = check_log(place.folder, ledger=place.url)
+    assert len(set(answers)) == 1
+    assert found.ok, "\n".join(found.lines())
+
+
+def _lives(url: str, secret: str) -> bool:
+    try:
+        connect(url, secret).close()
+    except RemoteError:
+        return False
+    return True
+
+
+def test_the_compose_file_names_what_there_is() -> None:
+    told = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+    upstream = (DEPLOY / "upstream-two.conf").read_text("utf-8")
+    servers = re.findall(r"server (\S+):8000", upstream)
+    assert servers == ["sfumato-a", "sfumato-b"]
+    assert {*servers, "ledger", "nginx", "owner"} == set(told["services"])
+    (subnet,) = told["networks"]["inside"]["ipam"]["config"]
+    for name in servers:
+        service = told["services"][name]
+        words = service["command"].split()
+        assert words[words.index("--proxy-address") + 1] == subnet["subnet"]
+        assert urlsplit(service["environment"]["SFUMATO_LEDGER"]).hostname == "ledger"
+        assert service["read_only"]
+        assert service["volumes"][0].endswith(":ro,z")  # the ledger is elsewhere
+
+
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     if ANALYZE is None:
         pytest.skip("no systemd-analyze: apt-get install systemd")
@@ -185,7 +264,8 @@ def test_the_commands_of_the_examples_exist() -> None:
 
     options = CliRunner().invoke(serve, ["--help"]).output
     texts = [
-        (DEPLOY / name).read_text("utf-8") for name in ("sfumato-statdb.service", "Containerfile")
+        (DEPLOY / name).read_text("utf-8")
+        for name in ("sfumato-statdb.service", "Containerfile", "compose.yaml")
     ]
     used = {option for text in texts for option in re.findall(r"serve[^\n]*", text)}
     for option in re.findall(r"--[a-z-]+", " ".join(used)):

@@ -9,88 +9,28 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias
-from urllib.parse import urlencode, urlsplit
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 import sfumato as sf
 from sfumato.client import connect
 from sfumato.queries.json import from_line
+from tests.support.browsing import Open, browser, contexts, needs_chromium, tab_to, visit
 from tests.support.waiting import PATIENCE
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
+__all__ = ["browser", "contexts", "visit"]  # fixtures
 
-Open: TypeAlias = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=ARGUMENTS, timeout=1000 * PATIENCE
-        )
-        yield browser
-        browser.close()
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def address(serve: Any, folder_of_people: Path) -> str:
     return str(serve(folder_of_people))
-
-
-@pytest.fixture
-def contexts(browser: Browser) -> Iterator[contextlib.ExitStack]:
-    with contextlib.ExitStack() as stack:
-        yield stack
-
-
-@pytest.fixture
-def visit(browser: Browser, contexts: contextlib.ExitStack) -> Iterator[Open]:
-    """``visit(address, **options)`` opens a page; at the end no rule may have been broken."""
-    asked: list[str] = []
-    broken: list[str] = []
-    hosts: set[str] = set()
-
-    def watched(context: BrowserContext) -> BrowserContext:
-        context.set_default_timeout(1000 * PATIENCE)
-        context.add_init_script(
-            "addEventListener('securitypolicyviolation', (e) => console.error('CSP', e.blockedURI))"
-        )
-        return context
-
-    def open_page(address: str, **options: Any) -> Page:
-        context = watched(browser.new_context(reduced_motion="reduce", **options))
-        contexts.callback(context.close)
-        page = context.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: broken.append(str(error)))
-        page.on("console", lambda told: _note(told.text, broken))
-        hosts.add(urlsplit(address).netloc)
-        page.goto(address)
-        return page
-
-    yield open_page
-    assert broken == []
-    assert {urlsplit(url).netloc for url in asked if not url.startswith("blob:")} <= hosts
-
-
-def _note(text: str, broken: list[str]) -> None:
-    """Browsers report refused requests as errors, too; those are shown on the page."""
-    if "CSP" in text or "Content Security Policy" in text:
-        broken.append(text)
 
 
 def question(**parts: Any) -> str:
@@ -385,28 +325,17 @@ def test_the_keyboard_is_enough(visit: Open, address: str, local: sf.StatDB) -> 
     page = visit(address)
     page.wait_for_selector(".attribute")
 
-    def tab_to(selector: str) -> None:
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            if page.evaluate("s => document.activeElement.matches(s)", selector):
-                assert (
-                    page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-                    or page.evaluate("document.activeElement.type") == "range"
-                )
-                return
-        raise AssertionError(f"{selector} is out of reach")
-
-    tab_to(".skip")
+    tab_to(page, ".skip")
     page.keyboard.press("Enter")
-    tab_to("[data-name=job] summary")
+    tab_to(page, "[data-name=job] summary")
     page.keyboard.press("Enter")
-    tab_to("input[type=checkbox]")
+    tab_to(page, "input[type=checkbox]")
     page.keyboard.press("Space")
-    tab_to("[data-name=disease] summary")
+    tab_to(page, "[data-name=disease] summary")
     page.keyboard.press("Enter")
-    tab_to("input[type=checkbox]")
+    tab_to(page, "input[type=checkbox]")
     page.keyboard.press("Space")
-    tab_to("#ask-button")
+    tab_to(page, "#ask-button")
     page.keyboard.press("Enter")
     assert sentence(page).startswith(bounds(local.count("job = 'baker' AND disease = 'asthma'")))
     page.locator("#tab-pick").focus()

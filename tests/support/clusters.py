@@ -173,14 +173,17 @@ def spark_cluster(settings: Mapping[str, str] | None = None) -> Iterator[SparkCl
     import pyspark
 
     untyped: Any = pyspark
+    # a virtual machine that an earlier test has started has its own environment
+    places = os.pathsep.join(map(str, filter(None, sys.path)))
     conf = untyped.SparkConf().setAppName("tests").setMaster("local-cluster[2,1,1024]")
     conf.setAll({"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1",
                  "spark.executor.memory": "1g", "spark.log.level": "OFF",
+                 "spark.executorEnv.PYTHONPATH": places,
                  "spark.ui.showConsoleProgress": "false", **(settings or {})}.items())  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, filter(None, sys.path))))
+        patch.setenv("PYTHONPATH", places)
         context = untyped.SparkContext(conf=conf)
         started = SparkCluster(context)
         work = started.work

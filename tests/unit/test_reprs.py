@@ -94,6 +94,7 @@ HELD: dict[str, Callable[[Path], Any]] = {
     ),
     "generalized": lambda _: generalized(),
     "anatomized": lambda _: anatomized(),
+    "sharpened": lambda _: sf.sharpen(anatomized()),
     "permuted": lambda _: sf.publish(
         TABLE, sf.Anatomize(), sf.LDiversity(4), form="permuted", seed=1
     ),

@@ -24,7 +24,7 @@ def group_bits(column: tuple[Attribute, Ints], starts: Ints) -> Words | None:
     n_words = -(-attribute.size // _WORD)
     if not 0 < n_words <= _MOST_WORDS or not np.diff(starts).all() or len(starts) < 2:
         return None
-    rising = np.diff(codes.astype(np.int64)) > 0
+    rising = codes[1:] > codes[:-1]
     rising[starts[1:-1] - 1] = True  # a new group begins anew
     if not rising.all():
         return None

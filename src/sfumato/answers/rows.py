@@ -15,7 +15,7 @@ from sfumato.answers.kernels import mark_cells, tally, tally_by, tally_single
 from sfumato.answers.packing import Domain, Pack, Where, marks_of, packed, place_of
 from sfumato.answers.value_bounds import Choices
 from sfumato.core._kernels import rows_by_group
-from sfumato.core.arrays import Codes, Counts, Floats, HalfWords, Ints, Words
+from sfumato.core.arrays import Codes, Counts, Flags, Floats, HalfWords, Ints, Words
 from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 
@@ -64,7 +64,7 @@ class Rows:
         """Cells given by their codes and groups."""
         if counts is not None and (counts == 1).all():
             counts = None
-        if (np.diff(groups) >= 0).all():
+        if (groups[1:] >= groups[:-1]).all():
             starts = np.append(0, np.cumsum(np.bincount(groups, minlength=n_groups)))
         else:
             rows, starts = rows_by_group(groups, n_groups)
@@ -157,14 +157,20 @@ class Rows:
     def choices(self, where: Where, name: str, scope: Scope) -> Choices:
         """The rows that may be chosen, with their values of an attribute, missing ones left out."""
         domain = place_of(self.packs, name).domain
-        marked = mark_cells(self.starts, self.columns, *self._wanted(where), scope.reached)
-        cells = np.flatnonzero(marked)
+        cells = self._cells(where, scope.reached)
         codes = self.codes(name)[cells]
         known = codes < domain.attribute.missing_code
         cells, numbers = cells[known], domain.numbers[codes[known]]
         groups = np.searchsorted(self.starts, cells, "right") - 1
         counts = self.counts[cells].astype(np.int64) if self.counts.size else np.ones_like(cells)
         return Choices.of_groups(numbers, counts, groups, scope)
+
+    def matching(self, where: Where) -> Counts:
+        """The cells that satisfy the conditions."""
+        return self._cells(where, np.ones(len(self.starts) - 1, np.bool_))
+
+    def _cells(self, where: Where, among: Flags) -> Counts:
+        return np.flatnonzero(mark_cells(self.starts, self.columns, *self._wanted(where), among))
 
     def _index(self) -> Mapping[str, int]:
         """The pack of each attribute: a question must not look at all columns of a wide table."""

@@ -55,6 +55,17 @@ def answerer(source: Askable) -> Answerer:
     return _prepared[source]
 
 
+def prepare(source: Askable, asked: Answerer) -> None:
+    """Let questions to a source be answered so."""
+    _prepared[source] = asked
+
+
+def unaskable(release: Askable) -> dict[str, str]:
+    """Columns about which a release answers no question, and why."""
+    columns = answerer(release).catalog.columns.values()
+    return {column.name: column.refusal for column in columns if column.refusal is not None}
+
+
 def _answerer(source: Askable) -> Answerer:
     if isinstance(source, Microdata):
         return GroupedTables.of_microdata(source)

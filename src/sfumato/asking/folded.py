@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,6 +34,7 @@ from sfumato.errors import ParameterError, QueryRefused
 from sfumato.forms.files import Files
 from sfumato.forms.form import Form
 from sfumato.forms.load import form_in
+from sfumato.forms.manifest import FILE
 from sfumato.forms.slices import NOTHING, Slice, Slices
 from sfumato.forms.stated import read_manifest
 from sfumato.io.paths import usable
@@ -191,10 +193,18 @@ class _Reading(Job):
 
     def slices(self) -> tuple[Files, Form, Slices]:
         """The folder, its form, and how that is cut."""
-        files = Files(self.folder, read_manifest(self.folder))
+        # to look at every word of it again takes longer than many a slice
+        said = (self.folder / FILE).stat()
+        files = _files(self.folder, (said.st_ino, said.st_size, said.st_mtime_ns))
         form = form_in(files)
         assert form.slices is not None
         return files, form, form.slices
+
+
+@lru_cache(1)
+def _files(folder: Path, _stamp: tuple[int, ...]) -> Files:
+    """The files of a release that was read for an earlier slice, unless another took its place."""
+    return Files(folder, read_manifest(folder))
 
 
 class _Asking(_Reading):

@@ -5,6 +5,8 @@ A hint is for the owner: it names values where these decide what is meant.
 
 from __future__ import annotations
 
+import shlex
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +27,14 @@ def hint_of(values: pa.Array, counts: Counts) -> str:
     if pa.types.is_integer(values.type):
         return _codes(values, counts)
     return _texts(values, counts) if pa.types.is_string(values.type) else ""
+
+
+def weight_hint(name: str) -> str:
+    """A hint about decimals whose name says weight."""
+    return (
+        "numbers that may be survey weights: if they are, take the column out of the schema, and "
+        f"learn the risk in the population with --weight {shlex.quote(name)}"
+    )
 
 
 def _codes(values: pa.Array, counts: Counts) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.audits.column_counts import ColumnCounts
+from sfumato.audits.column_hints import weight_hint
 from sfumato.core.foreign import our_errors
 from sfumato.core.schema import Role, Schema
 from sfumato.engines.rows import together
@@ -34,6 +35,7 @@ _IDENTIFIER = (
 # A number of something: of a person if it has many values, of a kind of admission if few.
 _NUMBER = r"(.*_)?(id|nbr|no|nr|num|number|key)|id_.*"
 _ONE_PER_PERSON = r"(.*_)?(ssn|passport|e_?mail|iban|imei|mrn|nhs|uuid|guid)(_.*)?"
+_WEIGHT = r"(.*_)?(weight|weights|wgt|wt|pwgt\w*)"  # of a survey, or of a body
 _MANY = 0.05  # of the rows: more values than that are no categories
 _NEARLY_ALL = 0.9
 _FEW_ROWS = 20  # below, that texts differ means little
@@ -139,6 +141,8 @@ def _profile(name: str, rows: int, found: ColumnCounts) -> ColumnProfile:
     if distinct is None:
         return ColumnProfile(name, _short(kind), None, missing, None, "(not usable)")
     role, reason = _guess(name, kind, distinct, rows, rows - missing)
+    if pa.types.is_floating(kind) and re.fullmatch(_WEIGHT, _plain_name(name)):
+        hint = weight_hint(name)
     return ColumnProfile(name, str(kind), distinct, missing, role, reason, hint)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def tell_attacked(attack: Callable[[], Audit | None], rows: int, whole: str) -> None:
     """Say how often a learner guesses right; ``whole`` is the command for all attacks.
 
-    Where nothing can be attacked there is nothing to say.
+    Where no value can be guessed there is nothing to say.
     """
     page = show.console()
     if rows > QUICK_ROWS:
@@ -29,8 +29,9 @@ def tell_attacked(attack: Callable[[], Audit | None], rows: int, whole: str) -> 
         tell("attacking", 0.0)
         try:
             found = attack()
-        except SfumatoError:
-            found = None
+        except SfumatoError as error:
+            show.say(page, f"Not attacked: {error}.")
+            return
     if found is None:
         return
     show.say(page, f"Attacked: {found.summary}.")

@@ -43,7 +43,8 @@ _COLOURS = {
     "releases",
     multiple=True,
     metavar="FOLDER",
-    help="Another release of the same table, which an attacker has, too; may be repeated.",
+    help="Another release of the same table (or, of a database, another database), which an "
+    "attacker has, too; may be repeated.",
 )
 @click.option(
     "--list",
@@ -129,7 +130,7 @@ def audit(
     if is_database and (sensitive or listed):
         raise click.UsageError("--list and --sensitive are for releases; this is a database")
     for one in releases:
-        if (Path(one) / HEADER).exists():
+        if not is_database and (Path(one) / HEADER).exists():
             raise click.UsageError(
                 f"{one} is a database; audit it, with --release for the release beside it"
             )

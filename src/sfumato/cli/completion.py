@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 _SHOWN = frozenset({"FILE", "FOLDER"})
-_NAMED = frozenset({"source", "folder"})
+_NAMED = frozenset({"source", "folder", "table"})
 
 
 def completing(command: click.Command) -> click.Command:

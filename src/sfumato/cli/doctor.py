@@ -19,7 +19,7 @@ _EXTRAS = {
     "formats": ("Excel, Stata, SPSS and SAS files", "pyreadstat"),
     "plot": ("pictures of reproduce and evaluate", "matplotlib"),
     "postgres": ("PostgreSQL: tables, shared ledgers", "adbc-driver-postgresql"),
-    "server": ("statdb serve", "starlette"),
+    "server": ("statdb serve, studio", "starlette"),
     "spark": ("--engine spark", "pyspark"),
 }
 _HEAD = ("what", "found", "to do")

@@ -135,6 +135,8 @@ def _print(page: Console, found: Evaluation, written: str | None) -> None:
     if found.usefulness is not None:
         for sentence in found.usefulness.sentences:
             show.say(page, f"- {sentence}")
+        if found.usefulness.unlearned is not None:
+            show.say(page, f"- Nothing was learned from the release: {found.usefulness.unlearned}.")
     if found.distributions:
         worst = max(found.distributions, key=lambda one: one.distance)
         moved = f"{percent(worst.distance)} of the rows are elsewhere than estimated"

@@ -12,15 +12,18 @@ from rich.console import Console
 from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
-from sfumato.cli.reading import stated, table_options, taken
+from sfumato.cli.persons import person_option, warn_of_repeats
+from sfumato.cli.reading import table_options, taken
 from sfumato.cli.sources import source_argument, typed
 from sfumato.engines.reading import read
 from sfumato.exploring import Exploration, Point
 from sfumato.exploring import explore as explore_table
 from sfumato.exploring.grid import KNOWN, USUAL
 from sfumato.io.schema_files import read_schema
+from sfumato.io.spelled import as_options
 
 _PAGE = "explore.html"
+_REFUSED = 3  # said with their reasons
 
 
 def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...]]:
@@ -66,6 +69,7 @@ def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...]]:
 )
 @click.option("--seed", type=int, help="Repeat the points of an earlier page.")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Begin no point after that.")
+@person_option
 @table_options
 @click.option("--force", is_flag=True, help="Replace an earlier page.")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
@@ -76,6 +80,7 @@ def explore(
     output: str | None,
     seed: int | None,
     time_limit: float | None,
+    person: str | None,
     force: bool,
     as_json: bool,
     **given: Any,
@@ -102,7 +107,9 @@ def explore(
         found = explore_table(
             table, methods=methods, seed=seed, time_limit=time_limit, progress=tell, **given
         )
-    found = replace(found, source=typed(source), schema=schema_path, reading=stated(**reading))
+    words = [*as_options(**reading), *(() if person is None else ("--person", person))]
+    found = replace(found, source=typed(source), schema=schema_path, reading=words)
+    warn_of_repeats(source, person, found.recommended.setting.k, reading)
     if page is not None:
         found.write_html(page, force=force)
     if as_json:
@@ -112,13 +119,15 @@ def explore(
 
 
 def _print(page: Console, found: Exploration, written: str | None) -> None:
-    refused = len(found.points) - len(found.feasible)
-    head = ("method", "promise", "guess", "attacked", "surest", "at 50%", "kept", "NCP", "")
+    refused = [one for one in found.points if one.refused is not None]
+    head = ("method", "promise", "guess", "attacked", "surest", "exposed", "kept", "NCP", "")
     rows = [_row(one, found) for one in found.frontier]
     title = f"{len(found.frontier)} of {len(found.points)} releases are beaten by no other"
     show.print_whole(page, show.table(title, head, rows))
-    if refused:
-        show.say(page, f"{refused} are not feasible; the page says why.")
+    for one in refused[:_REFUSED]:
+        show.say(page, f"Not feasible: {one.setting.method}, {one.setting.words}: {one.refused}")
+    if len(refused) > _REFUSED:
+        show.say(page, f"{len(refused) - _REFUSED} more are not feasible; the page says why.")
     if found.left:
         show.say(page, f"No time was left for {len(found.left)} more.")
     chosen = found.recommended.setting

@@ -1,8 +1,8 @@
 """Libraries that other libraries import wherever they are installed, and that no command needs.
 
 Arrow imports pandas to see whether a list is a column of it, Numba imports SciPy to see whether its
-linear algebra is there, and YAML to read settings from a file that nobody has. Both do without, and
-a command starts in two thirds of the time.
+linear algebra is there, YAML to read settings from a file that nobody has, and colorama to colour
+errors of the compiler. Both do without, and a command starts in two thirds of the time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import sys
 from importlib.machinery import ModuleSpec
 
 _NEEDLESS = frozenset({"pandas", "scipy", "yaml"})
+if sys.platform != "win32":  # where colours of the terminal need it
+    _NEEDLESS |= {"colorama"}
 
 
 class _NotHere:

@@ -13,17 +13,19 @@ from rich.text import Text
 from sfumato.audits.inspecting import inspect_table
 from sfumato.audits.inspection import ColumnProfile, Repeats, repeated_identifiers
 from sfumato.audits.risk import Risk
-from sfumato.audits.risk.wording import FORMULAS
+from sfumato.audits.risk.wording import FORMULAS, listed
 from sfumato.cli import show
-from sfumato.cli.reading import memory_option, stated, table_options
+from sfumato.cli.reading import memory_option, table_options
 from sfumato.cli.sources import source_argument, typed
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
 from sfumato.io.schema_files import read_schema, write_schema
 from sfumato.io.sources import label_of
+from sfumato.io.spelled import as_options
 
 _K, _L, _CLOSE = 10, 5, ("--t", "0.3")  # promises to start with
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
+_UNREAD = 12  # names of columns without a role
 
 
 @click.command()
@@ -92,13 +94,13 @@ def inspect(
         page = show.console()
         title = f"{label_of(typed(source))}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
-        _print_hints(page, profiles)
+        _print_hints(page, [one for one in profiles if _role(one, schema) is not None])
         _print_repeats(page, () if person else repeats)
         _print_risk(page, schema, risk)
         if formulas:
             page.print(show.table("Formulas", ("figure", "is"), list(FORMULAS.items())))
     if output is not None:
-        command = _publishing(source, output, stated(**reading), risk)
+        command = _publishing(source, output, as_options(**reading), risk)
         _tell_next(output, schema, command, quiet=as_json)
 
 
@@ -132,14 +134,16 @@ def _print_columns(
     guessed: bool,
 ) -> None:
     reasons = guessed and page.width >= _NARROW
+    unread = [one.name for one in profiles if one.role and _role(one, schema) is None]
     lines = [
         (column.name, column.type, column.distinct, column.missing,
-         _role(column, schema) or ("(not read)" if column.role else column.reason),
-         *([column.reason] if reasons else []))
-        for column in profiles
+         _role(column, schema) or column.reason, *([column.reason] if reasons else []))
+        for column in profiles if column.name not in unread
     ]  # fmt: skip
     headers = ("column", "type", "distinct", "missing", "role", *(["why"] if reasons else []))
     page.print(show.table(title, headers, lines))
+    if unread:
+        show.say(page, f"Not read, as the schema does not name them: {listed(unread, _UNREAD)}.")
 
 
 def _print_hints(page: Console, profiles: Sequence[ColumnProfile]) -> None:
@@ -150,7 +154,8 @@ def _print_hints(page: Console, profiles: Sequence[ColumnProfile]) -> None:
 
 def _print_repeats(page: Console, repeats: Sequence[Repeats]) -> None:
     for found in repeats:
-        show.say(page, Text("Warning: ", "yellow"), f"{found}.")
+        remedy = f"--person {shlex.quote(found.name)} counts people"
+        show.say(page, Text("Warning: ", "yellow"), f"{found}; {remedy}.")
 
 
 def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None:

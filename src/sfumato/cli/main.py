@@ -37,14 +37,15 @@ _COMMANDS = {
     "breach": "What an attacker may learn about a person.",
     "audit": "Attack a release; what attackers reach beside the promise.",
     "evaluate": "Measure what a release is still good for; write a report.",
+    "studio": "A desk in the browser: look at a table, decide, publish.",
     "statdb": "A database that answers any number of questions with intervals.",
     "demo": "Everything on a bundled table, in seconds.",
     "reproduce": "Run the experiments of a paper again.",
     "doctor": "Say what is installed, which cluster answers, and what is missing.",
 }
 
-# figures are drawn with what is there; clusters and attackers need what other commands do without
-_WHOLE = frozenset({"reproduce", "dask", "spark", "doctor", "audit"})
+# figures are drawn with what is there; clusters and learners need what other commands do without
+_WHOLE = frozenset({"reproduce", "dask", "spark", "doctor", "audit", "--learn"})
 _THIS = "this command"
 _SCHEMA = "schema_path"
 

@@ -12,7 +12,6 @@ import click
 
 from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.audits.defaults import QUICK_ROWS
-from sfumato.audits.risk.persons import RowsPerPerson
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
 from sfumato.cli.methods import (
@@ -28,6 +27,7 @@ from sfumato.cli.methods import (
     seconds,
 )
 from sfumato.cli.models import MODELS, model_of
+from sfumato.cli.persons import person_option, warn_of_repeats
 from sfumato.cli.qids import with_qids
 from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
@@ -52,7 +52,7 @@ from sfumato.verbs import mask, perturb, publish_file, publish_join
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
 
-_FOR_JOINS = ("id_column", "rename", "join", "no_trim")
+_FOR_JOINS = ("id_column", "rename", "join", "no_trim", "series")
 _FOR_GROUPS = (
     "form", "k", "l", "distinct_l", "entropy_l", "recursive", "t", "relaxed", "round_robin",
     "qid", "workload", "target", "refine", "near", "size", "suppress", "time_limit", "labels",
@@ -258,6 +258,13 @@ _FRONTIER = (
     "edges give away fewer people.",
 )
 @click.option(
+    "--series",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="--external: make one of several releases of a table and a list that grow. The folder, "
+    "yours alone, remembers who was published; newcomers are shown beside them, or wait.",
+)
+@click.option(
     "--audit/--no-audit",
     "attacked",
     default=True,
@@ -265,11 +272,7 @@ _FRONTIER = (
     help=f"Let a learner attack the release, if it has at most {QUICK_ROWS:,} rows, and say "
     "what it guesses.",
 )
-@click.option(
-    "--person",
-    metavar="COLUMN",
-    help="Whose rows are whose: say what k rows promise of people.",
-)
+@person_option
 @table_options
 @seed_options
 @click.option("--force", is_flag=True, help="Replace an earlier release in the output folder.")
@@ -315,8 +318,7 @@ def publish(
     schema = read_schema(schema_path)
     if given["external"] is None:
         require_default(_FOR_JOINS, "only with --external")
-    if person is not None:
-        _warn_of_repeats(source, person, given["k"], reading)
+    warn_of_repeats(source, person, given["k"], reading)
     tell_more = None
     if method == "perturb":
         makes_none = "the method perturb does not take it: it adds noise, and makes no groups"
@@ -374,12 +376,6 @@ def publish(
         )
 
 
-def _warn_of_repeats(source: Source, person: str, k: int | None, reading: dict[str, Any]) -> None:
-    said = RowsPerPerson.of(source, person, **reading).warning(k)
-    if said is not None:
-        warnings.warn(said, SfumatoWarning, stacklevel=1)
-
-
 def _asks(given: dict[str, Any]) -> bool:
     return any(given[name] is not None for name in MODELS)
 
@@ -407,6 +403,7 @@ def _join(
     joined = publish_join(
         table, external, join_of(method, given), model_of(given, external=True),
         memory_limit=given["memory"], columns=renamed, labels=labels, seed=seed, progress=tell,
+        series=given["series"],
         **listing, **where,
     )  # fmt: skip
     alone = "stream" if given["engine"] in CLUSTERS else given["engine"]

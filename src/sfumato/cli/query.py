@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from sfumato.asking.folded import open_release
+from sfumato.asking.sharpening import sharpen as sharpened
 from sfumato.asking.unseen import unseen
 from sfumato.cli import show
 from sfumato.cli.reading import engine_options, table_options
@@ -34,6 +35,12 @@ from sfumato.io.schema_files import read_schema
 @table_options
 @engine_options("memory", "stream")
 @click.option(
+    "--sharpen",
+    is_flag=True,
+    help="Anatomized or permuted: learn from all groups what goes with what, for estimates of "
+    "COUNT that are mostly nearer to the truth. Bounds stay.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
@@ -45,6 +52,7 @@ def query(
     source: str,
     sql: str,
     schema_path: str | None,
+    sharpen: bool,
     form: str,
     engine: str,
     scheduler: str | None,
@@ -60,19 +68,22 @@ def query(
     sfumato query postgresql://db/clinic --query patients -s schema.toml "SELECT COUNT(*) FROM t"
 
     Every aggregate comes with an estimate, which assumes that values inside a group are spread
-    evenly, and with bounds lo and hi, between which the truth lies whatever the values are. A value
-    that no row can have, perhaps a typing error, is noted on standard error.
+    evenly (or learns from all groups how they are, with --sharpen), and with bounds lo and hi,
+    between which the truth lies whatever the values are. A value that no row can have, perhaps a
+    typing error, is noted on standard error.
 
     With --engine stream, dask or spark counts are found where the files lie, piece by piece; the
     release may then be larger than memory.
     """
     address_of(engine, scheduler, master)
+    if sharpen and (engine != "memory" or schema_path is not None):
+        raise click.UsageError("--sharpen learns from a release that is in memory")
     if engine != "memory":
         _require_release(source, schema_path, reading)
         with open_release(source, engine=engine, scheduler=scheduler, master=master) as opened:
             print_result(opened.query(sql), form)
         return
-    asked = _source(source, schema_path, reading)
+    asked = _source(source, schema_path, sharpen, reading)
     print_result(asked.query(sql), form)
     for sentence in unseen(asked, sql):
         # beside the answer, which may be piped on
@@ -80,11 +91,14 @@ def query(
         click.echo(f"sfumato: note: {shortened(said)}", err=True)
 
 
-def _source(source: str, schema_path: str | None, reading: dict[str, Any]) -> Askable:
+def _source(
+    source: str, schema_path: str | None, sharpen: bool, reading: dict[str, Any]
+) -> Askable:
     if schema_path is not None:
         return read(source, read_schema(schema_path), **reading)
     _require_release(source, None, reading)
-    return load(source)
+    release = load(source)
+    return sharpened(release) if sharpen else release
 
 
 def _require_release(source: str, schema_path: str | None, reading: dict[str, Any]) -> None:

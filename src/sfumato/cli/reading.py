@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -132,34 +131,6 @@ def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
         help="How much memory to take, such as 2GB or 500MiB; by default half of what is free. "
         "A larger file is read part by part.",
     )(command)
-
-
-def stated(
-    query: str | None,
-    missing: Sequence[str],
-    names: Sequence[str] | None,
-    header: bool | None,
-    encoding: str | None,
-    decimal: str,
-    day_first: bool,
-) -> list[str]:
-    """The options by which the table was read."""
-    reading = [] if query is None else ["--query", query]
-    reading += [] if encoding is None else ["--encoding", encoding]
-    reading += ["--decimal", decimal] if decimal != "." else []
-    reading += ["--day-first"] if day_first else []
-    for marker in missing:
-        reading += ["--missing", marker]
-    if names is not None:
-        reading += ["--names", _stated_names(names)]
-    return [*reading, "--header"] if header else reading
-
-
-def _stated_names(names: Sequence[str]) -> str:
-    """The names as --names takes them."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(names)
-    return text.getvalue()
 
 
 def _divided(given: str | None) -> list[str] | None:

@@ -17,6 +17,7 @@ from sfumato.forms.likeness import differences
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.masked.release import MaskedTable
 from sfumato.forms.registry import FORMS
+from sfumato.statdb.database import StatDB
 
 _FEW = 20  # lines of one kind
 _MADE_OF = {
@@ -53,10 +54,10 @@ def summarize(manifest: Manifest, path: Path) -> None:
     show.say(page, f"Check it as a receiver would: {command}", wrap=False)
 
 
-def tell_exposed(path: Path) -> None:
+def tell_exposed(made: Path | StatDB) -> None:
     """The three most important lines about the risk that is left."""
     try:
-        told = assess(path).sentences[:MOST_IMPORTANT]
+        told = assess(made).sentences[:MOST_IMPORTANT]
     except SfumatoError:
         return  # boxes made for reading, or more than fits into memory
     for sentence in told:

@@ -67,10 +67,15 @@ def announce(compiled: Callable[..., Any]) -> None:
     """Say that the compiler is about to run, when it is."""
     if cast(Any, compiled).signatures or is_cached(compiled):
         return
-    if cast(Any, compiled).stats.cache_path is None:
+    if cast(Any, compiled).stats.cache_path is None or not _can_keep(compiled):
         _tell_in_memory()
     else:
         _tell_compiling()
+
+
+def _can_keep(compiled: Callable[..., Any]) -> bool:
+    cache = getattr(compiled, "_cache", None)
+    return not isinstance(cache, _Cache) or cache.can_keep
 
 
 def watch(
@@ -114,6 +119,11 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
 
     _impl_class = _Places
 
+    @property
+    def can_keep(self) -> bool:
+        """Whether anything can be added to its folder."""
+        return not isinstance(self._impl.locator, _ReadOnlyFolder)
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for a signature, or None, also if it cannot be read.
 
@@ -132,6 +142,8 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the machine code, if that can be done."""
+        if not self.can_keep:
+            return
         try:
             super().save_overload(sig, data)
         except OSError as error:

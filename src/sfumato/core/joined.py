@@ -48,12 +48,14 @@ class Joined:
 
     ``microdata`` is the table itself, its quasi-identifiers in the codes of the joined domains.
     With ``weights`` a row that is not of the microdata stands for as many people as it says.
+    ``listed`` tells which row of the external table each of the others is, where they are one each.
     """
 
     everyone: Microdata
     microdata: Microdata
     matching: Matching
     weights: Counts | None = None
+    listed: Ints | None = None
 
     @property
     def n_inside(self) -> int:
@@ -84,6 +86,17 @@ class Joined:
             self,
             everyone=self.everyone.take(np.concatenate([own, self.n_inside + rows])),
             weights=np.concatenate([np.ones(self.n_inside, np.int64), times]),
+            listed=None,
+        )
+
+    def without(self, left_out: Flags) -> Joined:
+        """The same people but for some of the microdata, in the same domains."""
+        inside = np.flatnonzero(~left_out)
+        outside = np.arange(self.n_inside, self.everyone.n_rows)
+        return replace(
+            self,
+            everyone=self.everyone.take(np.concatenate([inside, outside])),
+            microdata=self.microdata.take(inside),
         )
 
     def __repr__(self) -> str:
@@ -121,7 +134,8 @@ def join(table: Microdata, external: pa.Table, columns: Mapping[str, str] | None
         disagreements=_disagreements(own, theirs, shared, places),
     )
     outside = {name: column.take(pa.array(added)) for name, column in theirs.items()}
-    return together(table, own, outside, np.arange(len(added)), matching)
+    found = together(table, own, outside, np.arange(len(added)), matching)
+    return replace(found, listed=added)
 
 
 def together(

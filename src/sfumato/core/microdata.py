@@ -67,14 +67,12 @@ class Microdata(Askable):
         if table.num_rows == 0:
             raise DataError("the table has no rows; there is nobody to protect")
         names = (*schema.quasi, *schema.sensitive)
-        encoded = in_threads(lambda name: _encoded(name, table.column(name), schema), names)
+        coded = in_threads(lambda name: encoded(name, table.column(name), schema), names)
         return cls(
             schema=schema,
             n_rows=table.num_rows,
-            attributes={
-                name: attribute for name, (attribute, _) in zip(names, encoded, strict=True)
-            },
-            codes={name: codes for name, (_, codes) in zip(names, encoded, strict=True)},
+            attributes={name: attribute for name, (attribute, _) in zip(names, coded, strict=True)},
+            codes={name: codes for name, (_, codes) in zip(names, coded, strict=True)},
             insensitive=table.select(list(schema.insensitive)).replace_schema_metadata(None),
             ids=None if id is None else Ids(id, table.column(id)),
         )
@@ -140,7 +138,8 @@ class Microdata(Askable):
         )
 
 
-def _encoded(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attribute, Ints]:
+def encoded(name: str, column: pa.ChunkedArray, schema: Schema) -> tuple[Attribute, Ints]:
+    """The domain and the codes of one column, as the schema says that it is read."""
     declared = schema.declarations.get(name, Declaration())
     if declared.bins is not None:
         column, classes = binned(name, column, declared.bins)

@@ -8,11 +8,13 @@ since whoever could reach an open scheduler could run anything here.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,6 +199,8 @@ def _local(memory: int | None) -> Iterator[Any]:
 @contextmanager
 def _connected(distributed: Any, where: Any) -> Iterator[Any]:
     try:
+        if isinstance(where, str):
+            _require_answer(distributed, where)
         client = distributed.Client(where, timeout=_CONNECT, set_as_default=False)
     except (OSError, TypeError, ValueError) as error:  # a TypeError: no certificates for tls://
         raise MachineError(
@@ -214,6 +218,28 @@ def _connected(distributed: Any, where: Any) -> Iterator[Any]:
                     doing=_DOING,
                 ) from error
         yield client
+
+
+def _require_answer(distributed: Any, where: str) -> None:
+    """A client would wait for ever for whoever takes its call and says nothing."""
+
+    async def ask() -> None:
+        given = distributed.Security().get_connection_args("client")
+        comm = await distributed.comm.connect(where, timeout=_CONNECT, **given)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            await comm.read()
+        finally:
+            comm.abort()
+
+    # in a thread of its own: a notebook has a loop already
+    with ThreadPoolExecutor(1) as alone:
+        answer = alone.submit(asyncio.run, asyncio.wait_for(ask(), _CONNECT))
+        try:
+            answer.result()
+        except TimeoutError as error:
+            told = f"nothing was said in {_CONNECT:g} seconds"
+            raise TimeoutError(str(error) or told) from error
 
 
 def _memory(client: Any, asked: int | None) -> int:

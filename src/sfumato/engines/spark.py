@@ -7,32 +7,29 @@ cluster (pieces.py), so nothing but names and small results passes through the J
 from __future__ import annotations
 
 import logging
-import os
-import re
-import socket
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
 
-from sfumato.core.foreign import said
-from sfumato.engines import java
 from sfumato.engines.memory import memory_or_half, processors
 from sfumato.engines.pieces import Job, can_use
+from sfumato.engines.spark_context import (
+    DOING,
+    reason,
+    require_address,
+    require_answer,
+    require_java,
+    started,
+)
 from sfumato.engines.versions import require_alike, versions
 from sfumato.errors import MachineError, MissingExtra, ParameterError
 
-_ATTEMPTS = 4  # of a task; without it a local Spark never tries again
-_CONNECT, _FIRST = 10.0, 120.0  # seconds: for a master to answer, for a first task to end
+_FIRST = 120.0  # seconds for a first task to end
 _REMOTE_MEMORY = 2**30  # of a task, where nothing else is said
-_DOING = "running on Spark"
-_HOST = "127.0.0.1"
-_RAISED = re.compile(r"[A-Z]\w*(Error|Exception|Interrupt|Exit)\b")
 logger = logging.getLogger("sfumato")
 
 
@@ -69,7 +66,7 @@ class SparkWorkers:
                 f"an executor cannot write to {folder.parent}; choose an output folder (or TMPDIR, "
                 "for a frame that is read) on storage that all of them share, and run them as the "
                 "same user",
-                doing=_DOING,
+                doing=DOING,
             )
 
     def require_versions(self) -> None:
@@ -82,7 +79,7 @@ class SparkWorkers:
         if not _in_time(ask):
             raise MachineError(
                 "the Spark cluster has no executor that runs a task; see its dashboard for why",
-                doing=_DOING,
+                doing=DOING,
             )
         for number, one in enumerate(found):
             require_alike(f"{number} of Spark", one)
@@ -97,10 +94,16 @@ class SparkWorkers:
         try:
             found: list[Any] = self.context.parallelize(items, len(items)).map(job).collect()
         except Py4JError as error:
+            if self.context._jsc.sc().isStopped():
+                raise MachineError(
+                    f"the Spark master {self.context.master} went away, or never answered; see "
+                    "whether it runs, and try again",
+                    doing=DOING,
+                ) from error
             raise MachineError(
-                f"a task failed on Spark again and again ({_reason(error)}); if executors were "
+                f"a task failed on Spark again and again ({reason(error)}); if executors were "
                 "lost, allow each more memory",
-                doing=_DOING,
+                doing=DOING,
             ) from error
         return found
 
@@ -137,78 +140,23 @@ def spark_workers(master: str | None, memory: int | None) -> Iterator[SparkWorke
             )
         yield _checked(running, memory or _REMOTE_MEMORY)
         return
-    _require_java()
     if master is not None:
-        _require_answer(master)
+        require_address(master)
+    require_java()
+    if master is not None:
+        require_answer(master)
     n = max(1, min(processors(), memory_or_half(None) // (memory or _REMOTE_MEMORY)))
     each = memory or (memory_or_half(None) // n if master is None else _REMOTE_MEMORY)
-    with TemporaryDirectory(prefix="sfumato-") as place, _started(untyped, master, n, place) as new:
+    with TemporaryDirectory(prefix="sfumato-") as place, started(untyped, master, n, place) as new:
         yield _checked(new, each)
 
 
 def _checked(context: Any, memory: int) -> SparkWorkers:
     workers = SparkWorkers(context, memory)
     workers.require_versions()
-    logger.warning("dashboard of the cluster: %s", context.uiWebUrl)
+    if context.uiWebUrl is not None:
+        logger.warning("dashboard of the cluster: %s", context.uiWebUrl)
     return workers
-
-
-@contextmanager
-def _started(pyspark: Any, master: str | None, n: int, place: str) -> Iterator[Any]:
-    settings = {"spark.ui.port": "0", "spark.ui.killEnabled": "false",
-                "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}  # fmt: skip
-    environment = {}
-    if master is None:
-        settings |= {"spark.driver.host": _HOST, "spark.driver.bindAddress": _HOST,
-                     "spark.local.dir": place, "spark.driver.memory": "1g"}  # fmt: skip
-        environment = {"SPARK_LOCAL_IP": _HOST, "PYSPARK_PYTHON": sys.executable}
-    conf = pyspark.SparkConf().setAppName("sfumato").setMaster(master or f"local[{n},{_ATTEMPTS}]")
-    conf.setAll(settings.items())
-    with _set(environment):
-        try:
-            context = pyspark.SparkContext(conf=conf)
-        except Exception as error:  # of the gateway or of the JVM
-            raise MachineError(f"Spark does not start: {_reason(error)}", doing=_DOING) from error
-    try:
-        yield context
-    finally:
-        context.stop()
-
-
-@contextmanager
-def _set(environment: Mapping[str, str]) -> Iterator[None]:
-    """Variables that a program reads when it starts."""
-    before = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
-
-
-def _require_java() -> None:
-    found = java.java_version()
-    if found is None or found < java.LEAST:
-        what = "no Java is found" if found is None else f"the Java here has version {found}"
-        raise MachineError(f"Spark needs Java, and {what}; {java.HOW}", doing=_DOING)
-
-
-def _require_answer(master: str) -> None:
-    """Spark itself would try for minutes."""
-    place = urlsplit(master.partition(",")[0])
-    if place.scheme != "spark":
-        return  # local-cluster[...], yarn, k8s://
-    try:
-        socket.create_connection((place.hostname or "", place.port or 7077), _CONNECT).close()
-    except OSError as error:
-        raise MachineError(
-            f"no Spark master answers at {master} ({said(error)}); start one, or leave the address "
-            "out to use this machine alone",
-            doing=_DOING,
-        ) from error
 
 
 def _in_time(ask: Callable[[], None]) -> bool:
@@ -227,11 +175,3 @@ def _in_time(ask: Callable[[], None]) -> bool:
     if errors:
         raise errors[0]
     return not thread.is_alive()
-
-
-def _reason(error: BaseException) -> str:
-    """What Python said last in a task, or Java first; without the stacks of both."""
-    lines = [line.strip(" :") for line in str(error).splitlines()]
-    python = [line for line in lines if _RAISED.match(line)]
-    java = [line for line in lines if line and not line.startswith(("at ", "An error occurred"))]
-    return next(iter([*python[-1:], *java]), type(error).__name__)

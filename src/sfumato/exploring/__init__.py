@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 from sfumato.algorithms.base import Stages, silent
@@ -27,7 +28,7 @@ from sfumato.audits.risk import assess
 from sfumato.audits.usefulness import Asked
 from sfumato.core.address_space import address_limit
 from sfumato.core.foreign import our_errors
-from sfumato.core.microdata import Microdata
+from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.schema import Role
 from sfumato.engines.parts import TableParts
 from sfumato.errors import Infeasible, ParameterError, SfumatoError, SfumatoWarning
@@ -46,11 +47,11 @@ _A_MOMENT = 0.2  # seconds between two looks at the clock
 def explore(
     table: Microdata,
     *,
-    methods: Sequence[str] = (),
-    k: Sequence[int] = (),
-    l: Sequence[float] = (),
-    t: Sequence[float] = (),
-    m: Sequence[float] = (),
+    methods: str | Sequence[str] = (),
+    k: int | Sequence[int] = (),
+    l: float | Sequence[float] = (),
+    t: float | Sequence[float] = (),
+    m: float | Sequence[float] = (),
     seed: int | None = None,
     time_limit: float | None = None,
     progress: Stages | None = None,
@@ -72,11 +73,13 @@ def explore(
         raise ParameterError(
             f"time_limit is a number of seconds above 0, not {time_limit}", parameter="time_limit"
         )
+    require_microdata(table)
     tell = progress or silent
     tell("looking", 0.0)
     before = assess(table, sets=0)
     asked = Asked.of(TableParts.of(table)) if table.schema.sensitive else None
-    wanted = settings_of(before, methods or USUAL, {"k": k, "l": l, "t": t, "m": m})
+    given = {name: _listed(one) for name, one in {"k": k, "l": l, "t": t, "m": m}.items()}
+    wanted = settings_of(before, _listed(methods) or USUAL, given)
     run = _Run(table, asked, wanted, seed, time_limit, tell)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)  # the figures say who is exposed
@@ -124,7 +127,7 @@ class _Run:
             ended, _ = wait(running, timeout=_A_MOMENT, return_when=FIRST_COMPLETED)
             for one in ended:
                 done[running.pop(one)] = one.result()
-                self.tell("exploring", len(done) / len(self.wanted))
+            self.tell("exploring", len(done) / len(self.wanted))
 
     def _over(self) -> bool:
         return self.limit is not None and time.monotonic() - self.begun > self.limit
@@ -170,15 +173,20 @@ class _Run:
         return release
 
 
+def _listed(given: Any) -> Sequence[Any]:
+    """One stands for a list of one."""
+    return (given,) if isinstance(given, str | int | float) else tuple(given)
+
+
 def _guess(release: Release, setting: Setting, found: float) -> float:
-    """The chance of the best guess of a value, on average, of the column that is guessed best."""
+    """The chance of the best guess of a value, on average over people and sensitive columns."""
     if setting.m is not None:
         return 1 / setting.m
     names = [column.name for column in release.manifest.of_role(Role.SENSITIVE)]
     if not names or form_of(release).unguessable:
         return found
     seen = [evidence_of(release).histograms(name) for name in names]
-    return max(float(one.largest.sum() / one.counts.sum()) for one in seen)
+    return fmean(float(one.largest.sum() / one.counts.sum()) for one in seen)
 
 
 def _require_some(points: tuple[Point, ...]) -> None:

@@ -140,13 +140,16 @@ def _needs_values(method: str) -> bool:
     return method in METHODS and not FORMS[METHODS[method]().form].boxes
 
 
+def promised(method: str) -> tuple[str, ...]:
+    """The promises that a method can make, by their letters."""
+    if method == PERTURB:
+        return ("m",)
+    return ("l", "t") if _needs_values(method) else ("k", "l", "t")
+
+
 def _given(method: str, asked: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
     """Every combination of the promises that a method can make."""
-    if method == PERTURB:
-        names: tuple[str, ...] = ("m",)
-    else:
-        names = ("l", "t") if _needs_values(method) else ("k", "l", "t")
-    wanted = [(name, asked[name]) for name in names if name in asked]
+    wanted = [(name, asked[name]) for name in promised(method) if name in asked]
     for values in product(*(some for _, some in wanted)) if wanted else ():
         yield Setting(method, **dict(zip((name for name, _ in wanted), values, strict=True)))
 
@@ -157,7 +160,9 @@ def _usual(method: str, risk: Risk) -> Iterator[Setting]:
     if method == PERTURB:
         yield from (Setting(method, m=m) for m in (2, 3, 4, 5, 6, 8, 10, 15) if m <= largest)
     elif _needs_values(method):
-        yield from (Setting(method, l=l) for l in [l for l in _DIVERSE if l <= largest][:_EACH])
+        # the least is tried even if it cannot be: the refusal says which column is in the way
+        some = [l for l in _DIVERSE if l <= largest] or [_DIVERSE[0]]
+        yield from (Setting(method, l=l) for l in some[:_EACH])
     else:
         yield from (Setting(method, k=k) for k in sizes or [2])
         if risk.sensitive and sizes:

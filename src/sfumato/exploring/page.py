@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.audits.report.document import document
 from sfumato.audits.report.text import number, part, percent, plural, safe
-from sfumato.audits.usefulness import Conditional
+from sfumato.audits.usefulness import Conditional, Usefulness
 from sfumato.audits.usefulness.association import shares
 from sfumato.exploring.plot import drawn, legend
 from sfumato.exploring.results import Exploration, Point
@@ -17,7 +17,7 @@ from sfumato.exploring.results import Exploration, Point
 _LONGEST = 60  # letters of a category
 _MULTIPLES = 9
 _HEAD = (
-    "Method", "Promise", "Best guess, mean", "Attacked", "Surest", "Guessed at 50%",
+    "Method", "Promise", "Best guess, mean", "Attacked", "Surest", "Exposed",
     "Found at worst", "Kept", "NCP", "Groups", "Left out", "Seconds",
 )  # fmt: skip
 
@@ -29,7 +29,7 @@ def render(found: Exploration) -> str:
         _recommended(found),
         _plot(found),
         _chosen(),
-        _table(found),
+        _all(found),
         _refused(found),
         f'<script type="application/json" id="data">{_data(found)}</script>',
         '<div id="tip" role="status" hidden></div>',
@@ -38,8 +38,8 @@ def render(found: Exploration) -> str:
         "explore",
         "What should I publish?",
         filter(None, sections),
-        style=_text("explore.css"),
-        script=_text("explore.js"),
+        style=_text("frontier.css") + _text("explore.css"),
+        script=_text("frontier.js") + _text("explore.js"),
     )
 
 
@@ -67,7 +67,8 @@ def _recommended(found: Exploration) -> str:
     return part(
         f"Recommended: {safe(_name(found.recommended))}",
         "Of the releases that keep most of what goes with what, the one in which fewest people are "
-        "guessed at 50% or more; then the most useful, and of those as useful the safest.",
+        "exposed (guessed at 50% or more, or more surely where half of all have one value anyway); "
+        "then the most useful, and of those as useful the safest.",
         f'<ul>{reasons}</ul><pre id="best">{safe(found.command, 400)}</pre>'
         '<button type="button" data-copy="best">Copy</button>',
     )
@@ -94,19 +95,26 @@ def _chosen() -> str:
     )
 
 
-def _table(found: Exploration) -> str:
-    head = "".join(f'<th scope="col"><button type="button">{one}</button></th>' for one in _HEAD)
-    rows = "".join(
-        f'<tr data-point="{place}">{"".join(_cells(one))}</tr>'
-        for place, one in enumerate(found.feasible)
-    )
+def _all(found: Exploration) -> str:
     return part(
         "All releases",
         "Click a heading to sort, a method to select. <b>Attacked</b>: the share of people whose "
         "value somebody guesses who has studied half of the table; <code>sfumato audit</code> "
         "makes all attacks.",
+        table_of(found),
+    )
+
+
+def table_of(found: Exploration) -> str:
+    """All points that are feasible, as a table that the script sorts."""
+    head = "".join(f'<th scope="col"><button type="button">{one}</button></th>' for one in _HEAD)
+    rows = "".join(
+        f'<tr data-point="{place}">{"".join(_cells(one))}</tr>'
+        for place, one in enumerate(found.feasible)
+    )
+    return (
         f'<div class="wide"><table id="points"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>",
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -145,24 +153,27 @@ def _refused(found: Exploration) -> str:
     return part("Not tried, or not feasible", "", f"<ul>{''.join(rows)}</ul>") if rows else ""
 
 
-def _data(found: Exploration) -> str:
-    """What the script draws; signs that could end the element are spelled out."""
+def drawable(found: Exploration) -> dict[str, Any]:
+    """What the script draws and tells of the points that are feasible."""
     some = found.feasible
-    asked = _asked(some[0]) if some else []
-    stated = {
+    return {
         "recommended": some.index(found.recommended),
-        "questions": [_question(one) for one in asked],
+        "questions": [question(one) for one in asked_of(some[0].useful)] if some else [],
         "points": [_point(found, one) for one in some],
     }
-    text = json.dumps(stated, ensure_ascii=True, separators=(",", ":"))
+
+
+def _data(found: Exploration) -> str:
+    """The same as a text; signs that could end the element are spelled out."""
+    text = json.dumps(drawable(found), ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _asked(one: Point) -> list[Conditional]:
+def asked_of(useful: Usefulness | None) -> list[Conditional]:
     """Questions about one column, those with most to keep first."""
-    if one.useful is None:
+    if useful is None:
         return []
-    alone = [asked for asked in one.useful.conditionals if len(asked.columns) == 1]
+    alone = [asked for asked in useful.conditionals if len(asked.columns) == 1]
     return sorted(alone, key=lambda asked: -asked.marginals)[:_MULTIPLES]
 
 
@@ -173,7 +184,8 @@ def _telling(asked: Conditional) -> int:
     return int((asked.truth.sum(axis=1) @ abs(seen - usual)).argmax())
 
 
-def _question(asked: Conditional) -> dict[str, Any]:
+def question(asked: Conditional) -> dict[str, Any]:
+    """One question with its true answers, about the class that differs most."""
     place = _telling(asked)
     usual = asked.truth.sum(axis=0) / max(asked.truth.sum(), 1.0)
     value = f"{asked.sensitive} {asked.classes[place]}"
@@ -193,11 +205,13 @@ def _point(found: Exploration, one: Point) -> dict[str, Any]:
         + ("quasi-identifiers exact" if one.loss is None else f"NCP {percent(one.loss)}"),
         "command": found.typed(one.setting),
         "python": one.setting.python,
-        "released": [
-            _rounded(shares(asked.estimate, asked.truth)[:, _telling(asked)])
-            for asked in _asked(one)
-        ],
+        "released": [released(asked) for asked in asked_of(one.useful)],
     }
+
+
+def released(asked: Conditional) -> list[float]:
+    """The answers of a release to such a question."""
+    return _rounded(shares(asked.estimate, asked.truth)[:, _telling(asked)])
 
 
 def _told(one: Point) -> str:

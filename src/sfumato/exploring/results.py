@@ -24,9 +24,10 @@ class Point:
     """One release: how exposed people are in it, what it is good for, what it lost.
 
     ``refused`` says why there is none, and ``largest`` what would be feasible. ``guess`` is the
-    chance of the best guess of a sensitive value on average over all people; where nothing is
-    sensitive, the chance to be found. ``attacked`` is what the quickest attacker makes of it.
-    ``loss`` is the NCP, None where quasi-identifiers are exact. ``seconds`` are of processor time.
+    chance of the best guess of a sensitive value on average over all people and sensitive columns;
+    where nothing is sensitive, the chance to be found. ``attacked`` is what the quickest attacker
+    makes of it. ``loss`` is the NCP, None where quasi-identifiers are exact. ``seconds`` are of
+    processor time.
     """
 
     setting: Setting
@@ -61,9 +62,9 @@ class Point:
 
     @property
     def likely(self) -> int:
-        """How many people's value is guessed at 50% or more."""
+        """How many people's value is guessed at 50% or more; at 90% where half have one value."""
         assert self.risk is not None
-        return max((one.likely for one in self.risk.attributes), default=0)
+        return max((one.exposed for one in self.risk.attributes), default=0)
 
     @property
     def usefulness(self) -> float:
@@ -170,8 +171,7 @@ class Exploration:
             better = max(beaten, key=lambda other: other.usefulness)
             told.append(
                 f"More is kept by {better.setting.method} with {better.setting.words} "
-                f"({percent(better.usefulness)}), where {_people(better.likely)} can be guessed at "
-                "50% or more."
+                f"({percent(better.usefulness)}), where {_people(better.likely)} can be guessed so."
             )
         return tuple(filter(None, told))
 
@@ -218,9 +218,21 @@ def _exposed(one: Point) -> str:
     if one.risk is None or not one.risk.attributes:
         return f"Somebody is found with a chance of {percent(one.guess)} on average."
     return (
-        f"The values of {_people(one.likely)} can be guessed at 50% or more; the surest guess is "
-        f"right with {percent(one.surest)}, the average one with {percent(one.guess)}."
+        f"The values of {_people(one.likely)} can be guessed at 50% or more{_anyway(one.risk)}; "
+        f"the surest guess is right with {percent(one.surest)}, the average one with "
+        f"{percent(one.guess)}."
     )
+
+
+def _anyway(risk: Risk) -> str:
+    """Of which columns so much is known without a release."""
+    named = [
+        f"{one.name} {'at 90% or more' if one.sure < 1 else 'with certainty'}, as "
+        f"{percent(one.baseline)} of all have one value"
+        for one in risk.attributes
+        if one.common
+    ]
+    return f" ({'; '.join(named)})" if named else ""
 
 
 def _compared(many: int, of: int) -> str:

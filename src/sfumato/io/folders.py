@@ -68,7 +68,7 @@ def new_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
                 yield temp
                 flush(temp)
                 _require_room(shown, target, force)
-                _put_in_place(temp, target)
+                put_in_place(temp, target)
             except BaseException:
                 shutil.rmtree(temp, ignore_errors=True)
                 raise
@@ -131,7 +131,8 @@ def _is_manifest(path: Path) -> bool:
     return isinstance(stated, dict) and stated.get("format") == FORMAT
 
 
-def _put_in_place(temp: Path, target: Path) -> None:
+def put_in_place(temp: Path, target: Path) -> None:
+    """Give a finished folder its name; what stood there is removed."""
     if not target.exists():
         temp.rename(target)
         flush_entry(target.parent)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import sfumato
+from sfumato.core.compiled import announce
 from sfumato.core.query import Aggregate, Query
 from sfumato.core.words import Words
 from sfumato.errors import LedgerError, ParameterError, QueryRefused, SfumatoError, StoreError
@@ -32,6 +33,8 @@ from sfumato.statdb.access.ledger_records import Entry
 from sfumato.statdb.access.places import Place, database_name
 from sfumato.statdb.access.tokens import FILE as ACCESS
 from sfumato.statdb.access.tokens import Tokens
+from sfumato.statdb.count.kernel import a_count
+from sfumato.statdb.count.near_kernel import near_count
 from sfumato.statdb.database import StatDB
 from sfumato.statdb.responder import Responder
 from sfumato.statdb.store import HEADER, state_name
@@ -43,6 +46,7 @@ _CACHE = 2**26  # bytes of answers remembered per database
 _TEXTS = 2**23
 _PERIOD = 0.25  # seconds between looks at the headers
 _MOMENT = 0.02
+_HANGS = 8.0  # seconds after which nobody waits for a shared ledger any more
 _PAUSE = 5.0  # seconds before a damaged database is tried again
 _ASKED_FIRST = ("sum", "avg", "min", "max")
 
@@ -108,6 +112,11 @@ class Served:
         self.ledger.look()
         with suppress(StoreError):  # who asks for tokens that are old is told
             self.tokens.look()
+
+    def interrupt(self, seconds: float) -> None:
+        """End what has waited longer than that for a shared ledger."""
+        self.ledger.interrupt(seconds)
+        self.tokens.interrupt(seconds)
 
     def changed(self) -> bool:
         """Whether the header on disk names another state than this one, and is worth a try."""
@@ -234,10 +243,17 @@ async def _watch(served: Served, pool: Executor, tell: Callable[[Served], None])
     while True:
         await asyncio.sleep(_PERIOD)
         if served.place.url is not None:
-            await loop.run_in_executor(pool, served.look)
+            await _looked(served, loop.run_in_executor(pool, served.look))
         if served.changed():
             await loop.run_in_executor(pool, served.reload)
             tell(served)
+
+
+async def _looked(served: Served, look: asyncio.Future[None]) -> None:
+    """Wait for a look at what is shared; if that hangs, so does every answer, and all are ended."""
+    while not (await asyncio.wait({look}, timeout=_HANGS))[0]:
+        served.interrupt(_HANGS)
+    await look
 
 
 def _opened(name: str, folder: Path) -> State:
@@ -267,6 +283,7 @@ def _ask_first(statdb: StatDB) -> None:
 
     On a busy machine the compiler takes longer than a question may.
     """
+    announce(near_count if statdb.responder.size is not None else a_count)
     statdb.query(Query())
     for name in statdb.responder.schema.sensitive:
         with suppress(QueryRefused):  # not a number

@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 import secrets
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
@@ -114,6 +114,8 @@ class Call:
     async def _read(self, limits: Limits) -> bytes:
         if self._stated_length() > limits.body:
             raise _too_large(limits.body)
+        if self._is_here():
+            return await self._received(limits.body)  # without a clock, which costs a tenth
         try:
             async with asyncio.timeout(limits.seconds):
                 return await self._received(limits.body)
@@ -121,9 +123,13 @@ class Call:
             raise _too_slow(limits.seconds) from None
 
     async def _received(self, limit: int) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        while True:
+        parts = [part async for part in self.parts(limit)]
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def parts(self, limit: int) -> AsyncIterator[bytes]:
+        """The body as it comes, as long as it is not too long."""
+        size, more = 0, True
+        while more:
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 raise Gone
@@ -131,9 +137,13 @@ class Call:
             size += len(part)
             if size > limit:
                 raise _too_large(limit)
-            parts.append(part)
-            if not message.get("more_body", False):
-                return parts[0] if len(parts) == 1 else b"".join(parts)
+            yield part
+            more = message.get("more_body", False)
+
+    def _is_here(self) -> bool:
+        """Whether all of it has come, as uvicorn knows."""
+        cycle = getattr(self.receive, "__self__", None)
+        return getattr(cycle, "more_body", True) is False
 
     def _stated_length(self) -> int:
         try:

@@ -31,23 +31,26 @@ _MEDIA = {
 
 async def page(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:  # noqa: ARG001
     """The page; what stands behind the question mark is for its script."""
-    return _file(call, "index.html")
+    return file_reply(call, "index.html")
 
 
 async def about(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:  # noqa: ARG001
     """The guarantee for laypeople."""
-    return _file(call, "about.html")
+    return file_reply(call, "about.html")
 
 
 async def static(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:  # noqa: ARG001
     """A file by its name: no folders, so there is no way out of this one."""
-    return _file(call, str(call.scope["path_params"]["name"]))
+    return file_reply(call, str(call.scope["path_params"]["name"]))
 
 
-def _file(call: Call, name: str) -> Reply:
-    path = STATIC / name
-    media = _MEDIA.get(path.suffix)
-    if media is None or not _NAME.fullmatch(name) or not path.is_file():
+def file_reply(call: Call, name: str, *folders: Path) -> Reply:
+    """A file of the first folder that has it, or of this one."""
+    media = _MEDIA.get(Path(name).suffix)
+    if media is None or not _NAME.fullmatch(name):
+        raise not_found()
+    path = next((one / name for one in (*folders, STATIC) if (one / name).is_file()), None)
+    if path is None:
         raise not_found()
     content = path.read_bytes()
     tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'

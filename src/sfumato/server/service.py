@@ -61,8 +61,15 @@ class Service:
         return seconds > 0 and await places[0].caught_up(error.generation, seconds)
 
     async def watch(self) -> None:
-        """Look after changes of the databases until cancelled."""
-        await watch(self.databases, self.pool, self._reloaded)
+        """Look after changes of the databases until cancelled.
+
+        In threads of its own: where a shared ledger hangs, questions still find theirs.
+        """
+        pool = ThreadPoolExecutor(max(1, len(self.databases)), "watch")
+        try:
+            await watch(self.databases, pool, self._reloaded)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def close(self) -> None:
         """Commit what waits, and close everything."""

@@ -14,12 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfumato.errors import MissingExtra, ParameterError
 from sfumato.server.access import Door
 from sfumato.server.app import App
 from sfumato.server.databases import open_all
+from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
 from sfumato.server.limits import Limits, Meter
 from sfumato.server.logs import Handler, Log
 from sfumato.server.metrics import Metrics
@@ -64,7 +65,10 @@ def create_app(
     loopback = is_loopback(host)
     reachable = not loopback or bool(proxies)
     trusted = Proxies.of(proxies)
-    log = log or Log()
+    if log is None:
+        log = Log()
+        for name in ("sfumato", "psycopg"):
+            _tell_in_lines(logging.getLogger(name), log)
     databases = open_all(folders, log, ledger=ledger, beside=beside)
     try:
         for served in databases.values():
@@ -94,11 +98,16 @@ def create_app(
 
 def run(app: App, sock: socket.socket, wire: Wire | None = None) -> None:
     """Serve until the process is told to stop; requests under way are answered first."""
+    running(create_server(app, wire), sock)
+
+
+def running(server: uvicorn.Server, sock: socket.socket) -> None:
+    """Let a server serve until the process is told to stop."""
     # uvicorn repeats the signal that stopped it, to whoever handled it before
     before = {one: signal.signal(one, _ignore) for one in (signal.SIGINT, signal.SIGTERM)}
     sys.setswitchinterval(_SWITCH)
     try:
-        create_server(app, wire).run(sockets=[sock])
+        server.run(sockets=[sock])
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
@@ -107,9 +116,6 @@ def run(app: App, sock: socket.socket, wire: Wire | None = None) -> None:
 
 def create_server(app: App, wire: Wire | None = None) -> uvicorn.Server:
     """A server that is not started yet; it is given a listening socket, and may have another."""
-    import uvicorn
-
-    from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
     from sfumato.server.wire.endpoint import Endpoint
 
     limits, metrics = app.service.limits, app.service.metrics
@@ -117,8 +123,15 @@ def create_server(app: App, wire: Wire | None = None) -> uvicorn.Server:
     metrics.connections = gate.__len__
     if wire is not None:
         app.beside = [Endpoint(app.service, gate, wire.sock, wire.tls)]
+    return server_of(app, gate, app.service.log)
+
+
+def server_of(app: Any, gate: Gate, log: Log) -> uvicorn.Server:
+    """A server of any application behind a gate."""
+    import uvicorn
+
     logger = logging.getLogger("uvicorn.error")
-    logger.handlers = [Handler(app.service.log)]
+    _tell_in_lines(logger, log)
     logger.propagate = False
     logger.setLevel(logging.WARNING)
     config = uvicorn.Config(
@@ -134,6 +147,11 @@ def create_server(app: App, wire: Wire | None = None) -> uvicorn.Server:
         timeout_graceful_shutdown=PATIENCE,
     )
     return uvicorn.Server(config)
+
+
+def _tell_in_lines(logger: logging.Logger, log: Log) -> None:
+    """Let what a library says be lines of the server's log."""
+    logger.handlers = [Handler(log)]
 
 
 def listen(host: str, port: int, *, spread: bool = False) -> socket.socket:
@@ -172,11 +190,11 @@ def address_of(sock: socket.socket, scheme: str = "http") -> str:
 
 
 @contextmanager
-def stated(url: str, path: str | None) -> Iterator[None]:
+def stated(url: str, path: str | None, *, private: bool = False) -> Iterator[None]:
     """Keep the address in a file for as long as it is served; None for no file.
 
     The socket listens already, so whoever reads the file may ask at once. The file appears whole:
-    what a killed server left behind is replaced.
+    what a killed server left behind is replaced. A ``private`` one only its owner may read.
     """
     if path is None:
         yield
@@ -184,6 +202,7 @@ def stated(url: str, path: str | None) -> Iterator[None]:
     file = Path(path)
     whole = file.with_name(f".{file.name}.{os.getpid()}")
     try:
+        whole.touch(0o600 if private else 0o666, exist_ok=False)
         whole.write_text(f"{url}\n", "utf-8")
         whole.replace(file)
     except OSError as error:

@@ -14,26 +14,34 @@ from pathlib import Path
 
 import numpy as np
 
+from sfumato.audits.attacks.composition import Composed
 from sfumato.audits.attacks.equality import Cohort, candidates_of_cohorts
 from sfumato.audits.attacks.frame import Candidates, known_people
 from sfumato.audits.attacks.matching import Guesses
+from sfumato.audits.attacks.outside import Outside, without_release
+from sfumato.audits.attacks.pairs import around, asked_pairs, cohorts_of
 from sfumato.audits.attacks.reconstruction import Reconstruction
 from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, shuffled
 from sfumato.audits.audit import composed
-from sfumato.audits.audit.attackers import NotApplicable, Probe
+from sfumato.audits.audit.attackers import Attacker, NotApplicable, Probe, learnt
 from sfumato.audits.audit.findings import GUESSES, Audit
 from sfumato.audits.audit.judging import Case, Wish, judged
+from sfumato.audits.audit.study import Study
+from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
+from sfumato.errors import DataError
 from sfumato.forms.registry import Release
 from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.making import First
 from sfumato.statdb.layout.neighbourhoods import Neighbourhoods
 from sfumato.statdb.responder import Responder
+from sfumato.statdb.store import HEADER
 from sfumato.statdb.worlds import compared, crossed, exchanged
 
 _QUESTIONS, _WORLDS = 400, 5
 _SECONDS = 20.0  # for a reconstruction
+_AROUND, _FEWEST = 500, 20  # people who are asked about, every two of them
 
 
 def audited(
@@ -53,8 +61,12 @@ def audited(
         Scene.of(told(responder, table), table),
         lambda seed: _scene(_again(responder, table, seed)),
         1 / responder.m,
-        more=[composed(one, table, sensitive, number) for number, one in enumerate(releases, 2)],
-        probes=(_worlds(responder), _reconstruction(responder, table, control=wish.control)),
+        more=[_beside(one, table, sensitive, number) for number, one in enumerate(releases, 2)],
+        probes=(
+            _worlds(responder),
+            _equality(responder, table, others, control=wish.control),
+            _reconstruction(responder, table, control=wish.control),
+        ),
     )
     return judged(case, others, wish)
 
@@ -109,6 +121,38 @@ def _again(responder: Responder, table: Microdata, seed: int) -> Responder:
     return Responder.create(mixed, m=m, first=first, cohort=responder.cohort, framework=framework)
 
 
+def _beside(
+    other: Release | str | Path, table: Microdata, sensitive: Attribute, number: int
+) -> Attacker:
+    """An attacker who has a release of the same people, too, or another database of them."""
+    if not isinstance(other, str | Path) or not (Path(other) / HEADER).exists():
+        return composed(other, table, sensitive, number)
+    from sfumato.statdb.database import StatDB  # which lets attackers loose itself
+
+    made = StatDB.open(other).responder
+    theirs = made.table()
+    if _counted(theirs) != _counted(table):
+        raise DataError(f"{other} is a database of other rows; give one of the same table")
+
+    def attack() -> Outside:
+        return Outside(Composed.of(told(made, theirs), sensitive))
+
+    def on_control() -> Outside:
+        # shuffled with chance of its own, so that the two have nothing in common
+        again = _again(made, theirs, -number)
+        return Outside(Composed.of(told(again, again.table()), sensitive))
+
+    who = f"asks the database {Path(other).resolve().name}, too"
+    return Attacker(f"composition {number}", who, attack, on_control=on_control)
+
+
+def _counted(table: Microdata) -> tuple[object, ...]:
+    """Who is in a table, in any order."""
+    codes = table.quasi_codes()
+    domains = [one.values.to_pylist() for one in table.quasi]
+    return table.schema.quasi, domains, codes[np.lexsort(codes.T)].tolist()
+
+
 def _worlds(responder: Responder) -> Probe:
     """No answer may tell who of a group has which value."""
 
@@ -124,6 +168,40 @@ def _worlds(responder: Responder) -> Probe:
 
     who = "has two tables in mind that differ in who of a group has which value"
     return Probe("two worlds", who, "tells the two apart by {} answers", made)
+
+
+def _equality(
+    responder: Responder, table: Microdata, others: Microdata | None, *, control: bool
+) -> Probe:
+    """Who shares a value with whom, by questions alone, and then what others have taught."""
+
+    def attacked(database: Responder, people: Microdata, seed: int) -> tuple[Accuracy, float]:
+        (sensitive,), known = people.sensitive, known_people(people)
+        some = around(known, _AROUND, np.random.default_rng(seed))
+        if len(some) < _FEWEST:
+            raise NotApplicable("hardly anybody has quasi-identifiers that nobody else has")
+        cohorts = cohorts_of(asked_pairs(database, known, some, sensitive), some)
+        shown = candidates_of_cohorts(cohorts, people, sensitive)
+        chosen = np.isin(np.arange(people.n_rows), some)
+        truth = people.codes[sensitive.name].astype(np.int32)
+        study = Study.of_rest(shown, truth, ~chosen, others)
+        bayes = learnt(shown, study)
+        alone = Accuracy.of(without_release(shown, bayes), truth, chosen).right
+        guesses = Outside(bayes).guess(shown)
+        return Accuracy.of(guesses, truth, chosen, subjects=shown.subjects), alone
+
+    def made(seed: int, _left: float) -> Outcome:
+        if isinstance(responder.stored, Neighbourhoods):
+            raise NotApplicable("one version answers all questions; two worlds shows that it does")
+        (found, alone), mixed = attacked(responder, table, seed), None
+        if control:
+            again = _again(responder, table, seed)
+            mixed, _ = attacked(again, again.table(), seed)
+        bound = 1 / responder.m
+        return Outcome(found, mixed, alone, bound, bound)
+
+    who = f"asks who of {_AROUND} people shares a value with whom, and has studied others"
+    return Probe("equality", who, GUESSES, made)
 
 
 def _reconstruction(responder: Responder, table: Microdata, *, control: bool) -> Probe:

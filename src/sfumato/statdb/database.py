@@ -210,6 +210,8 @@ class StatDB:
     ) -> Audit:
         """Attack the database with all that its answers can tell; see ``sfumato.audit``.
 
+        ``releases`` are releases of the same table, or folders of other databases of it.
+
         >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
         >>> db = sf.StatDB.create("patients.statdb", patients, m=5)
         >>> db.audit(attacks=["learner"]).fails(above=1.5)

@@ -6,21 +6,16 @@ import hashlib
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.base import Stages, describe, require_algorithm, silent
-from sfumato.algorithms.join.methods import JoinMethod, JoinPartition, merges
-from sfumato.core.arrays import Codes, Ints
-from sfumato.core.boxes import Boxes
+from sfumato.algorithms.join.methods import JoinMethod, merges
 from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
-from sfumato.core.histograms import Histograms
 from sfumato.core.joined import Joined, Matching, join
 from sfumato.core.microdata import Microdata, require_microdata
-from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
 from sfumato.core.seeds import Seed
 from sfumato.engines.choice import CLUSTERS, Cluster, Engine, address_of, require_engine
@@ -28,30 +23,21 @@ from sfumato.engines.memory import memory_or_half
 from sfumato.engines.opening import open_workers
 from sfumato.engines.parts import Work
 from sfumato.errors import ParameterError, SfumatoWarning
-from sfumato.forms.columns import Labels, require_labels, side_for
-from sfumato.forms.compact import number_lines
-from sfumato.forms.figures import generalized_figures
+from sfumato.forms.columns import Labels, require_labels
 from sfumato.forms.joined.release import (
     EMPTY_LIST,
-    SENSITIVE_GROUP,
     JoinRelease,
-    OwnFigures,
-    joined_tables,
-    sensitive_tables,
 )
-from sfumato.forms.manifest import Manifest, PublishedColumn
 from sfumato.forms.remembering import made_from
 from sfumato.io.tables import Source, markers, read_table
-from sfumato.metrics import information_loss as loss
-from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
+from sfumato.models.anonymity import KJoinAnonymity
 from sfumato.models.base import Model, all_of, as_model, parts
-from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import (
-    require_kept,
     require_spelling,
     stated_promises,
-    warn_of_exposed,
 )
+from sfumato.verbs.join_release import Wish, built
+from sfumato.verbs.join_series import SeriesOf
 from sfumato.verbs.listing import Reading, is_streamed
 
 
@@ -72,6 +58,7 @@ def publish_join(
     scheduler: str | None = None,
     master: str | None = None,
     memory_limit: int | None = None,
+    series: str | Path | None = None,
     progress: Stages | None = None,
 ) -> JoinRelease:
     """Publish a table with the help of an external one, such as a list of voters.
@@ -89,6 +76,10 @@ def publish_join(
     ``memory_limit`` is in bytes, half of what the machine offers by default. "dask" and "spark"
     have the list read by the workers of the cluster whose ``scheduler`` or ``master`` has this
     address (docs/cluster.md); what they exchange lies beside the list.
+
+    With a ``series``, a folder of the owner's, the release is one of several of a table and a list
+    that both grow: it shows everything that the last one showed, and newcomers in groups of their
+    own, or they wait; see docs/joining.md.
 
     External rows must be real people: with invented ones among them, whoever invented them can
     tell who is in the table.
@@ -110,17 +101,27 @@ def publish_join(
     address = address_of(engine, scheduler, master)
     require_labels(shown)
     tell = progress or silent
-    k, others = _split(as_model(model))
+    wish = Wish(method, *_split(as_model(model)), shown)
     require_spelling(table)
     tell("reading", 0.0)
+    if series is not None:
+        if engine not in ("auto", "memory"):
+            raise ParameterError("a series needs the list in memory", parameter="engine")
+        reading = Reading(columns or {}, markers(missing), header)
+        listed = _listed(external, reading)
+        state = SeriesOf(Path(series), table, listed, reading.columns, wish)
+        told = provenance(external, source, listed.num_rows, table.schema.quasi, columns or {})
+        release = state.next(told, Randomness(seed))
+        made_from(release, table)
+        return release
     joined = _joined(
         table, external, Reading(columns or {}, markers(missing), header),
         method, engine, address, memory_limit, tell,
     )  # fmt: skip
     _warn(joined.matching)
     randomness = Randomness(seed)
-    needs = () if others is None else requirements(others, table.schema)
-    purpose = (shown, method.name, method.trim, k, stated_promises(needs, ()))
+    needs = wish.needs(table)
+    purpose = (shown, method.name, method.trim, wish.k, stated_promises(needs, ()))
     randomness.bind(
         (*purpose, describe(method.algorithm)),
         lambda: digest(table),
@@ -128,7 +129,7 @@ def publish_join(
     )
     found = method.partition(
         joined,
-        k,
+        wish.k,
         needs,
         randomness,
         lambda share: tell("partitioning", share),
@@ -141,8 +142,9 @@ def publish_join(
             stacklevel=3,
         )
     tell("building tables", 0.0)
-    provenance = _provenance(external, source, joined, columns or {})
-    release = _build(found, method, k, others, shown, provenance, randomness)
+    rows, quasi = joined.matching.external, joined.everyone.schema.quasi
+    told = provenance(external, source, rows, quasi, columns or {})
+    release = built(found, wish, told, randomness)
     made_from(release, table)
     return release
 
@@ -170,103 +172,14 @@ def _joined(
             memory = memory_or_half(memory_limit) if workers is None else workers.memory
             work = None if workers is None else Work(workers, Path(external))
             return reading.stream(table, external, memory, tell, work)
-    listed = read_table(
-        external, missing=reading.missing, header=reading.header, trim=True, empty=True
-    )
-    joined = join(table, listed, reading.columns)
+    joined = join(table, _listed(external, reading), reading.columns)
     return joined.merged() if merge else joined
 
 
-def _build(
-    found: JoinPartition,
-    method: JoinMethod,
-    k: int,
-    others: Model | None,
-    labels: Labels,
-    provenance: dict[str, Any],
-    randomness: Randomness,
-) -> JoinRelease:
-    joined, sizes = found.joined, found.partition.loads(found.joined.weights)
-    rows, partition = found.partition.kept()
-    everyone = joined.everyone.take(rows)
-    boxes = Boxes(
-        tuple(
-            side_for(attribute, everyone.codes[attribute.name], partition, labels)
-            for attribute in everyone.quasi
-        )
+def _listed(external: Source, reading: Reading) -> pa.Table:
+    return read_table(
+        external, missing=reading.missing, header=reading.header, trim=True, empty=True
     )
-    # numbers and order of groups are chance, both the JAT's and the SI's
-    order = randomness.permutation(partition.n_groups)
-    sizes = sizes[order]
-    promise = (Requirement(KJoinAnonymity(k), None),)
-    require_kept(promise, {}, Partition(_places_in(order)[partition.groups], sizes))
-    stated = stated_promises(promise)
-    apart = _apart(joined.microdata, found, k, others, randomness)
-    sensitive = None if apart.sensitive is None else apart.sensitive[order]
-    lines, columns = joined_tables(boxes.taken(order), sensitive, labels)
-    # groups that look alike are one to everybody outside, and must not be told apart by the order
-    numbers, first = number_lines(lines)
-    lines, sizes = lines.take(pa.array(first)), np.bincount(numbers, sizes).astype(np.int64)
-    manifest = Manifest(
-        kind=JoinRelease.kind,
-        promise=(*stated, *apart.promise),
-        algorithm={
-            "name": method.name,
-            "algorithm": describe(method.algorithm),
-            "trim": method.trim,
-        },
-        rows=int(sizes.sum()),
-        groups=len(sizes),
-        metrics=generalized_figures(stated, columns, lines, sizes),
-        external=provenance,
-        seed=randomness.stated_seed,
-    ).of_tables((*columns, *apart.columns), lines, *apart.sis.values())
-    figures = _own_figures(joined, found, boxes)
-    groups = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    return JoinRelease(lines, groups, apart.sis, manifest, figures)
-
-
-class _Apart(NamedTuple):
-    """What is published apart from the boxes: the sensitive group of each, the SI of each column,
-    their description, and what is promised of them.
-    """
-
-    sensitive: Codes | None = None
-    sis: dict[str, pa.Table] = {}  # noqa: RUF012  (never changed)
-    columns: tuple[PublishedColumn, ...] = ()
-    promise: tuple[dict[str, Any], ...] = ()
-
-
-def _apart(
-    table: Microdata,
-    found: JoinPartition,
-    k: int,
-    others: Model | None,
-    randomness: Randomness,
-) -> _Apart:
-    if found.first is None or found.sensitive is None:
-        return _Apart()
-    first = found.first
-    numbers = _places_in(randomness.permutation(first.n_groups))
-    first = Partition.of(numbers[first.groups])
-    needs = (
-        Requirement(KAnonymity(k), None),
-        *(() if others is None else requirements(others, table.schema)),
-    )
-    seen = {
-        name: Histograms.of_groups(
-            table.attributes[name], table.codes[name], first.groups, first.n_groups
-        )
-        for name in table.schema.sensitive
-    }
-    require_kept(needs, seen, first)
-    warn_of_exposed(needs, {name: one.largest for name, one in seen.items()}, first.sizes)
-    sis, columns = sensitive_tables(first.sizes, seen)
-    # a promise about sizes is about the sensitive groups', not about a column
-    promise = (
-        {**stated, "on": stated.get("on") or SENSITIVE_GROUP} for stated in stated_promises(needs)
-    )
-    return _Apart(numbers[found.sensitive], sis, columns, tuple(promise))
 
 
 def _split(model: Model) -> tuple[int, Model | None]:
@@ -282,39 +195,22 @@ def _split(model: Model) -> tuple[int, Model | None]:
     return max(part.k for part in joins), all_of(others) if others else None
 
 
-def _own_figures(joined: Joined, found: JoinPartition, boxes: Boxes) -> OwnFigures:
-    try:
-        perimeter: float | None = loss.perimeter(boxes, found.inside)
-    except ParameterError:
-        perimeter = None  # sets of unordered values have none
-    return OwnFigures(
-        matching=joined.matching,
-        ncp=loss.ncp(boxes, found.inside),
-        discernibility=int(np.square(found.inside).sum()),
-        perimeter=perimeter,
-    )
-
-
-def _places_in(order: Ints) -> Codes:
-    """From a group's old number to its place in an order."""
-    places = np.empty(len(order), np.int32)
-    places[order] = np.arange(len(order), dtype=np.int32)
-    return places
-
-
-def _provenance(
-    external: Source, source: str | None, joined: Joined, columns: Mapping[str, str]
+def provenance(
+    external: Source,
+    source: str | None,
+    rows: int,
+    quasi: Sequence[str],
+    columns: Mapping[str, str],
 ) -> dict[str, Any]:
     """Where the external rows are from, so that a receiver can look at the same table."""
-    stated: dict[str, Any] = {"source": source, "rows": joined.matching.external}
+    stated: dict[str, Any] = {"source": source, "rows": rows}
     if isinstance(external, str | Path) and Path(external).is_file():
         path = Path(external)
         stated["source"] = source or path.name
         with path.open("rb") as file:
             stated["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
-    quasi = joined.everyone.schema.quasi
     stated["columns"] = {name: columns.get(name, name) for name in quasi}
-    if not joined.matching.external:
+    if not rows:
         stated["note"] = EMPTY_LIST
     return stated
 

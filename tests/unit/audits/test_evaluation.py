@@ -424,13 +424,23 @@ def other(**changed: Any) -> sf.Microdata:
     return sf.Microdata.from_arrow(pa.table({**columns, **changed}), schema)
 
 
-def test_a_table_of_other_people_shows() -> None:
-    seen = measured(other(), boxes(TABLES["plain"]()))
+@pytest.mark.parametrize("make", [boxes, apart])
+def test_a_table_of_other_people_is_refused(make: Callable[[sf.Microdata], Any]) -> None:
+    release = make(TABLES["plain"]())
+    for table in (other(), other(disease=["x"] * N), other(age=[people()["age"][0] + 100] * N)):
+        for judge in (measured, lambda table, release: sf.usefulness(release, table)):
+            with pytest.raises(DataError, match="give the table that it was made of"):
+                judge(table, release)
+
+
+def test_values_of_other_people_show() -> None:
+    """Every column is as it was, and no line is: only questions about two columns tell."""
+    mine = people()
+    shifted = {name: np.roll(mine[name], 1) for name in ("age", "disease")}
+    seen = measured(other(sex=mine["sex"], city=mine["city"], **shifted), boxes(TABLES["plain"]()))
     assert seen.errors is not None
     assert seen.errors.comparison.coverage < 1
     assert "outside its bounds" in seen.advice[0].figure
-    with pytest.raises(DataError, match="'disease' that the table lacks"):
-        measured(other(disease=["x"] * N), apart(TABLES["plain"]()))
 
 
 def test_as_many_sensitive_values_as_rows(monkeypatch: pytest.MonkeyPatch) -> None:

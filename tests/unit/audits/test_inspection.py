@@ -194,3 +194,15 @@ def test_codes_and_odd_values_are_hinted_at() -> None:
 def test_all_of_several_diagnoses_are_sensitive(name: str, role: Role) -> None:
     (found,) = sf.profile(pa.table({name: ["a", "b", "c"] * 20}))
     assert found.role is role
+
+
+def test_numbers_that_may_be_weights_of_a_survey() -> None:
+    table = pa.table({
+        "instance_weight": [1700.5, 12.25] * 20, "weight": ["[75-100)"] * 40,
+        "birth_wt": [3.5, 2.5] * 20, "height": [1.7, 1.8] * 20,
+    })  # fmt: skip
+    hints = {column.name: column.hint for column in sf.profile(table)}
+    assert [name for name, hint in hints.items() if "--weight" in hint] == [
+        "instance_weight", "birth_wt",
+    ]  # fmt: skip
+    assert hints["instance_weight"].endswith("--weight instance_weight")

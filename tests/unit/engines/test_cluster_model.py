@@ -23,6 +23,7 @@ from sfumato.engines.pieces import Job, Stored
 from sfumato.engines.room import Room
 from sfumato.errors import SfumatoWarning
 from sfumato.verbs import files
+from tests.support.algorithms import partitioner_classes
 from tests.support.clusters import Replaying
 from tests.support.seeds import long_seed
 
@@ -44,6 +45,48 @@ class Counting(Replaying):
             if isinstance(done.result, Stored):
                 self.moved[name] += done.result.path.stat().st_size
             yield done
+
+
+KNOWN: dict[str, tuple[dict[str, Any], sf.Model, dict[str, bool]]] = {
+    "mondrian": ({}, sf.KAnonymity(30), {}),
+    "relaxed": ({"relaxed": True}, sf.KAnonymity(30), {"relaxed": True}),
+    "dealt": ({"relaxed": True}, sf.LDiversity(3), {"relaxed": True, "sensitive": True}),
+    "workload": ({"workload": [sf.Query({"a": [1, 2]})]}, sf.KAnonymity(30), {"workload": True}),
+    "anatomize": ({}, sf.LDiversity(3), {}),
+    "blocks": ({"near": False}, sf.LDiversity(3), {"blocks": True}),
+}
+
+
+@pytest.mark.parametrize(
+    "case", dict.fromkeys([*KNOWN, *cluster_model.CUTTING, *cluster_model.POINTS])
+)
+def test_every_method_takes_the_passes_that_the_model_says(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warnings.simplefilter("ignore", SfumatoWarning)
+    monkeypatch.setattr(cluster, "SPLIT_ROWS", 2000)
+    monkeypatch.setattr(domains, "PART_ROWS", 1000)
+    options, model, known = KNOWN.get(case, ({}, sf.KAnonymity(30), {}))
+    by_name = {cls.name: cls for cls in partitioner_classes()}
+    method = {"blocks": "anatomize"}.get(case, case if case in by_name else "mondrian")
+    chance = np.random.default_rng(6)
+    columns = {name: chance.integers(0, 6, ROWS) for name in SCHEMA.quasi}
+    table = pa.table({**columns, "ill": chance.integers(0, VALUES, ROWS)})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=1000)
+    row_bytes = Room.of(2**40, len(SCHEMA.quasi)).row_bytes
+    workers = Counting(int(4 * row_bytes * ROWS / 3.2))
+    monkeypatch.setattr(files, "open_workers", lambda *_: nullcontext(workers))
+    sf.publish_file(
+        tmp_path / "in.parquet", SCHEMA, by_name[method](**options), model, tmp_path / "out",
+        engine="dask", seed=long_seed(3),
+    )  # fmt: skip
+    found = [name for name, _ in workers.stages if name != "part_sum"]
+    cuts = found.count("count_nodes")
+    assert (cuts > 1) == (method in cluster_model.CUTTING and case != "blocks")
+    assert found == cluster_model.passes(method, cuts, **known)
+    moved = cluster_model.cost(Wish(ROWS, len(SCHEMA.quasi), 1, 18, workers.memory)).moved
+    assert workers.moved["coded"] == pytest.approx(moved, rel=0.2)
+    assert workers.moved["region_of"] == pytest.approx(moved, rel=0.5)
 
 
 @pytest.mark.parametrize(("share", "fan_in"), [(0.9, 32), (1.6, 32), (3.2, 32), (6.4, 3)])

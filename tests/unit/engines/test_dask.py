@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import re
+import socket
 import time
 import warnings
 from collections.abc import Iterator
@@ -186,6 +187,22 @@ def test_a_scheduler_that_does_not_answer_is_named(source: Path, tmp_path: Path)
     with pytest.raises(MachineError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1 "):
         publish(source, tmp_path / "out", engine="dask", scheduler="tcp://127.0.0.1:1")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_scheduler_that_takes_the_call_and_says_nothing_is_named(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.engines.dask._CONNECT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(MachineError, match=r"no Dask scheduler answers at .* in 0\.5 seconds"):
+            publish(source, tmp_path / "out", engine="dask", scheduler=address)
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_address_that_is_none_is_named(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1: "):
+        publish(source, tmp_path / "out", engine="dask", scheduler="tcp://127.0.0.1:")
 
 
 def test_workers_of_another_version_are_refused(

@@ -81,6 +81,12 @@ def test_a_master_that_does_not_answer_is_named(source: Path) -> None:
 
 
 @needs_spark
+def test_an_address_that_is_none_is_named(source: Path) -> None:
+    with pytest.raises(ParameterError, match=r"a master is spark://HOST:7077, .*; head:7077 is"):
+        publish_file(source, master="head:7077")
+
+
+@needs_spark
 @pytest.mark.parametrize(("found", "said"), [(None, "no Java is found"), (11, "has version 11")])
 def test_without_a_java_that_is_new_enough_one_is_asked_for(
     found: int | None, said: str, source: Path, monkeypatch: pytest.MonkeyPatch
@@ -127,7 +133,7 @@ def test_no_key_is_in_what_spark_writes_down(
         "spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri(),
         "spark.eventLog.compress": "false", "spark.log.level": "INFO",
         "spark.authenticate": "true", "spark.authenticate.secret": os.urandom(16).hex(),
-        "spark.network.crypto.enabled": "true", "spark.io.encryption.enabled": "true",
+        "spark.network.crypto.enabled": "true",
     }  # fmt: skip
     with spark_cluster(settings) as found:
         assert isinstance(publish(source), dict)

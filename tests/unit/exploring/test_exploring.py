@@ -78,6 +78,33 @@ def test_the_recommended_one_keeps_most_and_is_safe(found: Exploration) -> None:
     )
 
 
+def test_every_sensitive_column_counts_and_what_everybody_knows_exposes_nobody() -> None:
+    draw = np.random.default_rng(3)
+    columns = {
+        "age": draw.integers(20, 60, 900), "ill": draw.random(900) < 0.7,
+        "job": draw.integers(0, 8, 900),
+    }  # fmt: skip
+    schema = sf.Schema(quasi=["age"], sensitive=["ill", "job"])
+    table = sf.Microdata.from_arrow(pa.table(columns), schema)
+    found = sf.explore(table, methods=["mondrian", "anatomy"], seed=1)
+    (anatomy,) = (one for one in found.points if one.setting.method == "anatomy")
+    assert "'ill'" in str(anatomy.refused)  # the column that is in the way
+    one = found.points[0]
+    assert one.risk is not None
+    ill, job = one.risk.attributes
+    assert ill.likely == 900
+    assert one.likely == max(ill.guesses[-1], job.likely) < 900
+    groups = sf.publish(table, sf.Mondrian(), one.setting.model)
+    means = [groups.rows[name].to_numpy(zero_copy_only=False) for name in ("ill", "job")]
+    each = np.repeat(np.arange(groups.groups.num_rows), groups.sizes)
+    best = [
+        sum(np.bincount(values[each == at].astype(int)).max() for at in set(each.tolist())) / 900
+        for values in means
+    ]
+    assert one.guess == pytest.approx(sum(best) / 2)
+    assert any("ill at 90% or more, as " in reason for reason in found.reasons)
+
+
 def test_a_seed_repeats_the_points() -> None:
     options: dict[str, Any] = {"methods": ["mondrian", "anatomy"], "k": [5], "l": [2, 3], "seed": 7}
     first, second = (sf.explore(people(), **options).to_dict() for _ in range(2))
@@ -121,6 +148,14 @@ def test_a_grid_with_nothing_feasible_names_the_promise_and_the_largest() -> Non
 def test_bad_grids_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         sf.explore(people(), **options)
+
+
+def test_one_is_a_list_of_one_and_a_frame_is_no_table() -> None:
+    (point,) = sf.explore(people(), methods="mondrian", k=5, seed=1).points
+    assert point.setting == Setting("mondrian", k=5)
+    for wrong in (pa.table({"age": [1]}), "people.csv"):
+        with pytest.raises(ParameterError, match=r"table must be a table.*sf.read"):
+            sf.explore(wrong)  # type: ignore[arg-type]
 
 
 def test_a_table_without_sensitive_columns_is_explored_by_its_detail() -> None:

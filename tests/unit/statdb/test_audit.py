@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.audits.attacks.equality import candidates_of_cohorts, closed
 from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.outside import Outside
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError
 from sfumato.statdb.audit import told
 from tests.support.attacks import planted
 from tests.support.seeds import long_seed
@@ -88,6 +88,22 @@ def test_a_release_beside_a_database_tells_more_than_either(tmp_path: Path) -> N
     )
     with pytest.raises(ParameterError, match="tells nothing to compose with"):
         sf.StatDB.open(tmp_path / "db").audit(releases=[sf.perturb(PEOPLE, m=2, seed=1)])
+
+
+def test_two_databases_of_one_table_tell_more_than_either(tmp_path: Path) -> None:
+    columns = {"person": np.arange(800), "illness": [f"i{one % 8}" for one in range(800)]}
+    people = sf.read(pa.table(columns), sf.Schema(quasi=["person"], sensitive="illness"))
+    one, other = (
+        sf.StatDB.create(tmp_path / name, people, m=M, cohort=1, first="signatures", seed=seed)
+        for name, seed in (("one", long_seed(1)), ("again", long_seed(2)))
+    )
+    found = one.audit(releases=[other.path], attacks=["reader", "composition 2"], seed=1)
+    assert found.valid
+    assert right(found)["composition 2"] > right(found)["reader"] + 0.1
+    assert found.findings[1].who == "asks the database again, too"
+    few = sf.StatDB.create(tmp_path / "few", PEOPLE.take(np.arange(800)), m=M, seed=long_seed(3))
+    with pytest.raises(DataError, match="database of other rows"):
+        one.audit(releases=[few.path], seed=1)
 
 
 def test_counterfeits_hide_who_is_left(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sfumato.core.keyed import Key
 from sfumato.engines.base import Engine
 from sfumato.engines.coded import quasi_codes
 
-_BITS = 16  # of a word, which are counted first
+_BITS = 12  # of a word, which are counted first; 32 kilobytes of counts for every tie
 _REST = np.uint64(64 - _BITS)
 
 

@@ -43,12 +43,12 @@ class Composed:
         counted = np.bincount(keys, mass, n_subjects * other.n_values).astype(np.float64)
         sums = _in_codes(counted.reshape(n_subjects, other.n_values), other, values)
         shares = sums / np.maximum(sums.sum(axis=1, keepdims=True), _LEAST)
-        # people with the same vector are one subject in a release
-        subject = np.empty(len(other.points), np.int64)
-        subject[other.person_points] = other.subjects
-        found = _keys(other.points)
-        order = np.argsort(found)
-        return cls(found[order], np.log(np.maximum(shares[subject[order]], _LEAST)))
+        # people with the same vector are one subject in a release; elsewhere they take the mean
+        keys_of, place = np.unique(_keys(other.points[other.person_points]), return_inverse=True)
+        means = np.zeros((len(keys_of), values.size))
+        np.add.at(means, place, shares[other.subjects])
+        means /= np.maximum(means.sum(axis=1, keepdims=True), _LEAST)
+        return cls(keys_of, np.log(np.maximum(means, _LEAST)))
 
     def log_chances(self, points: Codes) -> Floats:
         """The logarithm of the chance of every value, up to a constant, for every point."""

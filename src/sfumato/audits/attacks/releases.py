@@ -7,6 +7,8 @@ that the subject is in one of those that cover it: one claim to all of them toge
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sfumato.audits.attacks.frame import Candidates, Lists
@@ -20,15 +22,20 @@ from sfumato.forms.registry import Release, form_of
 
 
 def candidates_of(
-    release: Release, people: Microdata, *, sensitive: str | None = None
+    release: Release,
+    people: Microdata,
+    *,
+    sensitive: str | None = None,
+    knowing: Sequence[str] | None = None,
 ) -> Candidates:
     """What the public can tell of these people, who must be all of the published table's.
 
-    Only their quasi-identifiers are used. A release without groups is refused.
+    Only their quasi-identifiers are used, or some of these columns. A release without groups is
+    refused.
     """
     view = View.of(release, sensitive)
     require_rows(view.release, people.n_rows)
-    persons = Persons.true(view.release, people)
+    persons = Persons.true(view.release, people).knowing(knowing)
     vectors, numbers, counts = persons.distinct()
     vector, group, rows = _entries(cells_of(view.release, persons.names), vectors)
     groups = Lists.single(group)

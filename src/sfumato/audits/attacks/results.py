@@ -185,15 +185,17 @@ class Trial:
         bound: float,
         known: Flags | None = None,
         on_control: Attack | None = None,
+        promised: bool = True,
     ) -> Outcome:
         """Attack both; the values of ``known`` people are told, and not counted.
 
-        An attack that knows more than the release goes ``on_control`` with the like of it.
+        An attack that knows more than the release goes ``on_control`` with the like of it. Where
+        no chance is ``promised``, the control is measured by a plain reader of its own groups.
         """
         chance, control = bound, None
         if self.mixed is not None:
             control = self.mixed.attacked(on_control or attack, known, self.judged)
-            if known is not None:
+            if known is not None or not promised:
                 chance = self.mixed.attacked(Outside(), known, self.judged).right
         attacker = self.shown.attacked(attack, known, self.judged)
         return Outcome(attacker, control, baseline, bound, chance)

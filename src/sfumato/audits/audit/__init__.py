@@ -25,6 +25,7 @@ from sfumato.audits.audit.file_attackers import Control, file_attackers
 from sfumato.audits.audit.findings import Audit, Finding
 from sfumato.audits.audit.judging import Case, Wish, judged, probed
 from sfumato.audits.audit.probes import probes
+from sfumato.audits.audit.qids import with_qids
 from sfumato.audits.breach.everybody import translated
 from sfumato.audits.breach.known_values import (
     require_matched,
@@ -104,7 +105,7 @@ def audit(
         [*file_attackers(view, again), *more],
         beside,
     )
-    return judged(case, others, wish)
+    return with_qids(judged(case, others, wish), published, truth, view, others, wish)
 
 
 def _unguessable(published: Release, sensitive: str | None) -> str | None:

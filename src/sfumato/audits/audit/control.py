@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from sfumato.algorithms.base import Partitioner
+from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.qids import SeveralQIDs
 from sfumato.audits.attacks.results import shuffled
 from sfumato.audits.stated_algorithms import ALGORITHMS, BESIDE, made
 from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Role
 from sfumato.errors import SfumatoError, SfumatoWarning
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.registry import FORMS, Release
@@ -34,7 +37,7 @@ def control_of(manifest: Manifest, truth: Microdata, seed: int) -> tuple[Release
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SfumatoWarning)  # said of the release itself
-            algorithm, model = _promising(algorithm, manifest)
+            algorithm, model = _promising(guided(algorithm, manifest), manifest)
             return publish(mixed, algorithm, model, form=kind), mixed
     except SfumatoError:
         return None  # promises of the owner's own, or boxes that need what is not stated
@@ -52,6 +55,14 @@ def remade(stated: dict[str, Any]) -> Partitioner | None:
         return made(ALGORITHMS[name], options)
     except (SfumatoError, TypeError, ValueError):
         return None
+
+
+def guided(algorithm: Partitioner, manifest: Manifest) -> Partitioner:
+    """With cuts for a sensitive column, if it is stated that there were, and can only be one."""
+    names = [column.name for column in manifest.of_role(Role.SENSITIVE)]
+    if isinstance(algorithm, Mondrian) and manifest.algorithm.get("target") and len(names) == 1:
+        return replace(algorithm, target=names[0])
+    return algorithm
 
 
 def promised(promise: Iterable[Mapping[str, Any]]) -> Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from sfumato.audits.attacks.positions import Numbers, Positions, lines_of, posit
 from sfumato.audits.attacks.releases import candidates_of
 from sfumato.audits.attacks.results import Attack, Scene
 from sfumato.audits.audit.attackers import Attacker
-from sfumato.audits.audit.control import control_of, promised, remade
+from sfumato.audits.audit.control import control_of, guided, promised, remade
 from sfumato.audits.breach.view import View
 from sfumato.core.arrays import Counts
 from sfumato.core.microdata import Microdata
@@ -36,6 +36,7 @@ class Control:
     published: Release
     truth: Microdata
     sensitive: str
+    knowing: Sequence[str] | None = None
     made: tuple[Release, Microdata] | None = None
 
     def __call__(self, seed: int) -> Scene | None:
@@ -44,7 +45,8 @@ class Control:
         if self.made is None:
             return None
         again, people = self.made
-        return Scene.of(candidates_of(again, people, sensitive=self.sensitive), people)
+        shown = candidates_of(again, people, sensitive=self.sensitive, knowing=self.knowing)
+        return Scene.of(shown, people)
 
 
 def file_attackers(view: View, control: Control) -> Iterator[Attacker]:
@@ -108,6 +110,7 @@ def is_minimal(release: Release) -> bool:
 def _minimal(release: Release, view: View, people: KnownPeople) -> Attack | None:
     algorithm = remade(release.manifest.algorithm)
     assert algorithm is not None
+    algorithm = guided(algorithm, release.manifest)
     schema = Schema(quasi=people.schema.quasi, sensitive=view.name)
     needs = requirements(promised(release.manifest.promise), schema)
     shown = candidates_of(release, people, sensitive=view.name)

@@ -157,12 +157,13 @@ class Audit:
         guessing = sum(one.guesses for one in self.findings)
         several = guessing > 1
         who = f"the best of {guessing} attackers, who" if several else "an attacker who"
-        said = "the promise says" if self.promised else "for a plain reader it is"
+        beside = worst.outcome
+        said = "the promise says" if worst.bound_is == PROMISED else "for a plain reader it is"
         return (
             f"{who} {worst.who}{',' * several} guesses {self.sensitive} right for "
             f"{in_hundred(worst.outcome.attacker.right)} people; {said} "
-            f"{in_hundred(self.bound)}, and without the release a learner is right for "
-            f"{in_hundred(self.baseline)}" + "".join(f"; {one}" for one in told)
+            f"{in_hundred(beside.bound)}, and without the release a learner is right for "
+            f"{in_hundred(beside.baseline)}" + "".join(f"; {one}" for one in told)
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def judged(case: Case, others: Microdata | None, wish: Wish) -> Audit:
     def outcome(one: Attacker | Probe) -> Outcome:
         if isinstance(one, Probe):
             return one.made(seed, wish.left)
-        return _outcome(trial, one, baseline, bound)
+        return _outcome(trial, one, baseline, bound, promised=case.bound is not None)
 
     findings, not_run = _found(every, outcome, wish, PROMISED if case.bound is not None else READ)
     return Audit(
@@ -182,11 +182,14 @@ def _seed(wish: Wish) -> int:
     return secrets.randbelow(2**31) if wish.seed is None else wish.seed
 
 
-def _outcome(trial: Trial, one: Attacker, baseline: float, bound: float) -> Outcome:
+def _outcome(
+    trial: Trial, one: Attacker, baseline: float, bound: float, *, promised: bool
+) -> Outcome:
     other = one.on_control() if one.on_control and trial.mixed else None
     return trial.outcome(
-        one.make(), baseline=baseline, bound=bound, known=one.known, on_control=other
-    )
+        one.make(), baseline=baseline, bound=bound, known=one.known, on_control=other,
+        promised=promised,
+    )  # fmt: skip
 
 
 def _study(shown: Scene, others: Microdata | None, seed: int) -> Study:

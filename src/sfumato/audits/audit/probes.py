@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from sfumato.audits.attacks.results import Accuracy, Outcome
 from sfumato.audits.attacks.seeds import ordered_lines, searched
 from sfumato.audits.audit.attackers import NotApplicable, Probe
 from sfumato.audits.audit.control import control_of
+from sfumato.audits.audit.qids import qids_of
 from sfumato.audits.audit.row_probes import PICKS, least_group, mask_probes, noise_probes
 from sfumato.audits.breach.matching import cells_of
 from sfumato.audits.breach.persons import Persons
@@ -40,7 +41,8 @@ def probes(
     if form.external:
         yield from _join_probes(release, truth, listed)
     elif form.boxes:
-        yield _linkage(release, truth)
+        yield _linkage(release, truth, None)
+        yield from (_linkage(release, truth, names) for names in qids_of(release.manifest))
     elif form.masks:
         yield from mask_probes(release, truth, sensitive)
     elif not form.grouped:
@@ -49,17 +51,23 @@ def probes(
         yield _seed_search(release, truth, sensitive)
 
 
-def _linkage(release: Release, truth: Microdata) -> Probe:
+def _linkage(release: Release, truth: Microdata, names: Sequence[str] | None) -> Probe:
     def made(seed: int, _left: float) -> Outcome:
-        if (bound := least_group(release)) is None:
-            raise NotApplicable("no size of groups is promised")
-        people = Persons.true(release, truth)  # type: ignore[arg-type]
+        if (bound := least_group(release, names)) is None:
+            raise NotApplicable("no size of groups is promised" + _OF_TWO * bool(several))
+        people = Persons.true(release, truth).knowing(names)  # type: ignore[arg-type]
         cells = cells_of(release, people.names)  # type: ignore[arg-type]
         attacker = Accuracy.of_chances(picked(cells, people))
         control = Accuracy.of_chances(picked(cells, people, _strangers(people, seed)))
         return Outcome(attacker, control, 1 / truth.n_rows, bound, bound)
 
-    return Probe("linkage", "links people to lines by their quasi-identifiers", PICKS, made)
+    several = qids_of(release.manifest)
+    by = "their quasi-identifiers" if names is None else ", ".join(names)
+    name = "linkage" if names is None else f"linkage ({by})"
+    return Probe(name, f"links people to lines by {by}", PICKS, made)
+
+
+_OF_TWO = " to somebody who knows columns of several QIDs"
 
 
 def _strangers(people: Persons, seed: int) -> Persons:

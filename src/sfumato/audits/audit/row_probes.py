@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sfumato.audits.attacks.results import Accuracy, Outcome, true_values
 from sfumato.audits.audit.attackers import NotApplicable, Probe, learnt
 from sfumato.audits.audit.findings import GUESSES
 from sfumato.audits.audit.study import Study
-from sfumato.audits.breach.view import chosen_column
+from sfumato.audits.breach.view import chosen_column, is_promised_to
 from sfumato.audits.masking.guessing import guessed, looked_for, values_of
 from sfumato.audits.masking.risk import alike_chances, linked_chances
 from sfumato.core.arrays import Codes
@@ -110,12 +110,14 @@ def mask_probes(release: Any, truth: Microdata, sensitive: str | None) -> Iterat
     yield Probe("nearest rows", who, "names the value of {}", nearest)
 
 
-def least_group(release: Release) -> float | None:
-    """One by the least size of a group that is promised."""
+def least_group(release: Release, within: Sequence[str] | None = None) -> float | None:
+    """One by the least size of a group that is promised to who knows all columns, or these."""
     sizes = [
         int(stated[letter])
         for stated in release.manifest.promise
         for letter in ("k", "l")
-        if isinstance(stated.get(letter), int | float) and stated[letter] >= 1
+        if is_promised_to(release.manifest, stated, within)
+        and isinstance(stated.get(letter), int | float)
+        and stated[letter] >= 1
     ]
     return 1 / max(sizes) if sizes else None

@@ -52,6 +52,16 @@ class Study:
         return cls(found, None, f"{len(found.values):,} other people")
 
     @classmethod
+    def of_rest(
+        cls, shown: Candidates, truth: Codes, rest: Flags, others: Microdata | None
+    ) -> Study:
+        """Other people, or without them the ``rest`` of the table."""
+        if others is not None:
+            return cls.of_others(shown, truth, others)
+        points = shown.points[shown.person_points[rest]]
+        return cls(Studied(points, truth[rest]), ~rest, "all others of the table")
+
+    @classmethod
     def of_half(cls, shown: Candidates, truth: Codes, seed: int) -> Study:
         """Half of the table itself."""
         judged = np.random.default_rng(seed).permutation(len(truth)) < -(-len(truth) // 2)

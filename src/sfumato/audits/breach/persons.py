@@ -95,6 +95,13 @@ class Persons:
             values[name] = _alike(f"{name!r} of the true table", name, domain, kind)
         return cls(values, {name: truth.codes[name] for name in values}, truth.n_rows)
 
+    def knowing(self, names: Sequence[str] | None) -> Persons:
+        """The same people to somebody who knows some of the columns only; None for all."""
+        if names is None:
+            return self
+        values, codes = ({name: of[name] for name in names} for of in (self.values, self.codes))
+        return Persons(values, codes, self.n_rows)
+
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, pa.Array], n_rows: int) -> Persons:
         """Encode columns of values."""

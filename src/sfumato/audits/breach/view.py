@@ -96,12 +96,17 @@ class View:
         values = python_values(self.attribute.decode(codes))
         return ranked(dict(zip(values, (sums[codes] / rows.sum()).tolist(), strict=True)))
 
-    def bound(self) -> float | None:
-        """1/l of the strongest l-diversity that is promised for the attribute."""
+    def bound(self, within: Sequence[str] | None = None) -> float | None:
+        """1/l of the strongest l-diversity that is promised for the attribute.
+
+        It is promised to somebody who knows all quasi-identifiers, or to who knows those of a QID.
+        """
         ls = [
             float(stated["l"])
             for stated in self.release.manifest.promise
-            if stated.get("model") == LDiversity.name and stated.get("on") == self.name
+            if stated.get("model") == LDiversity.name
+            and stated.get("on") == self.name
+            and is_promised_to(self.release.manifest, stated, within)
         ]
         return 1 / max(ls) if ls else None
 
@@ -112,13 +117,26 @@ def _attacked(manifest: Manifest, form: Form, sensitive: str | None) -> str:
     return chosen_column([one.name for one in manifest.of_role(Role.SENSITIVE)], sensitive)
 
 
+def is_promised_to(
+    manifest: Manifest, stated: Mapping[str, Any], within: Sequence[str] | None
+) -> bool:
+    """Whether a promise is made to who knows these columns, or, without any, all of them."""
+    names = stated.get("within")
+    every = {column.name for column in manifest.of_role(Role.QUASI)}
+    return names is None or names == within or set(names) == every
+
+
 def chosen_column(known: Sequence[str], sensitive: str | None) -> str:
     """The sensitive column that is meant."""
     if not known:
         raise SchemaError("no column is sensitive, so there is no value to name")
     if sensitive is None:
         if len(known) > 1:
-            raise ParameterError(f"name one of {', '.join(known)}", parameter="sensitive")
+            raise ParameterError(
+                f"several columns are sensitive; name one of {', '.join(known)} (--sensitive, "
+                "sensitive=...)",
+                parameter="sensitive",
+            )
         return known[0]
     if sensitive not in known:
         hint = did_you_mean(sensitive, known) or f"sensitive are {', '.join(known)}"

@@ -20,11 +20,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sfumato.algorithms.base import Progress, Stages, silent
+from sfumato.asking.ask import unaskable
 from sfumato.audits.audit import Audit
 from sfumato.audits.evaluation.advice import Advice, advise
 from sfumato.audits.evaluation.attacking import attacked, stated
 from sfumato.audits.evaluation.default_workload import Workload, default_workload
-from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution, unaskable
+from sfumato.audits.evaluation.distributions import Distribution, blurred, distribution
 from sfumato.audits.evaluation.joint import Joint, joints_of
 from sfumato.audits.evaluation.limits import limits_of
 from sfumato.audits.evaluation.query_errors import (
@@ -41,6 +42,7 @@ from sfumato.audits.report.writing import write_page
 from sfumato.audits.risk import Risk, assess
 from sfumato.audits.same_table import require_same
 from sfumato.audits.usefulness import Asked, Usefulness
+from sfumato.audits.usefulness.agreement import require_agreeing
 from sfumato.audits.verify import Verification, verify
 from sfumato.core.foreign import our_errors
 from sfumato.core.html import card, grid, lines, note
@@ -187,6 +189,7 @@ def evaluate(
     name, published, verification = _verified(release, memory_or_half(memory_limit))
     require_same(published, truth, whole=verification.checks[0].kept)
     refused = _refused(published, verification, truth.schema)
+    require_agreeing(published, truth, refused)
     subjects, compared = blurred(published, refused), list[Distribution]()
     for place, subject in enumerate(subjects):
         tell("comparing", place / len(subjects))

@@ -69,12 +69,6 @@ class Distribution:
         )
 
 
-def unaskable(release: Release) -> dict[str, str]:
-    """Columns about which a release answers no question, and why."""
-    columns = answerer(release).catalog.columns.values()
-    return {column.name: column.refusal for column in columns if column.refusal is not None}
-
-
 def blurred(release: Release, refused: Collection[str]) -> list[tuple[str, str | None]]:
     """The attributes that a release blurs, each with the sensitive one it is blurred against.
 

@@ -18,7 +18,7 @@ def document(
 ) -> str:
     """The page of a command; title and sections are ready HTML.
 
-    A ``script`` runs last, and no other does: the page names its hash.
+    A ``script``, a module in one piece, runs last, and no other does: the page names its hash.
     """
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -39,7 +39,7 @@ def _allowed(script: str) -> str:
 
 
 def _last(script: str) -> str:
-    return f"<script>{script}</script>\n" if script else ""
+    return f'<script type="module">{script}</script>\n' if script else ""
 
 
 def _style() -> str:

@@ -11,6 +11,7 @@ from sfumato.core.arrays import Floats
 from sfumato.core.html import card, grid, histogram, lines
 
 LIKELY = 0.5  # of guessing a value
+_SURE = 0.9  # the last bin of guesses
 BINS = 10  # of the best guesses, each a tenth wide; the last one holds certainty, too
 
 
@@ -55,7 +56,9 @@ class AttributeRisk:
     ``certain`` people have one possible value, ``likely`` ones a best guess of 50% or more
     (certain ones among them). ``guesses`` counts people by the chance of the best guess, in tenths,
     ``highest`` is that of the best of all, and ``baseline`` the share of the most frequent value in
-    the whole table.
+    the whole table. ``exposed`` people are the likely ones; where every second person has the most
+    frequent value anyway, those with a best guess of 90% or more (``sure``), and where nine of ten
+    have it, the certain ones.
     """
 
     name: str
@@ -66,9 +69,29 @@ class AttributeRisk:
     highest: float
     baseline: float
 
+    @property
+    def common(self) -> bool:
+        """Whether every second person has the most frequent value anyway."""
+        return self.baseline >= LIKELY
+
+    @property
+    def sure(self) -> float:
+        """The chance from which on a best guess says something of a person."""
+        if not self.common:
+            return LIKELY
+        return _SURE if self.baseline < _SURE else 1.0
+
+    @property
+    def exposed(self) -> int:
+        """How many people's value is guessed with that chance."""
+        if not self.common:
+            return self.likely
+        return self.guesses[-1] if self.baseline < _SURE else self.certain
+
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        stated = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {**stated, "sure": self.sure, "exposed": self.exposed}
 
 
 @dataclass(frozen=True, slots=True)

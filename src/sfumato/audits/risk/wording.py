@@ -28,7 +28,10 @@ FORMULAS = {
 def sentences(risk: Risk) -> Iterator[str]:
     """Everything, the most important first."""
     yield _about_finding(risk)
-    yield from (_about_value(risk, one) for one in risk.attributes)
+    known = f"their {listed(risk.quasi)}"
+    for one in risk.attributes:
+        yield _about_value(one, known)
+        known = "these"  # which need no second list
     yield _about_all(risk)
     yield from _about_sets(risk)
     yield from _about_population(risk)
@@ -69,29 +72,32 @@ def _about_finding(risk: Risk) -> str:
     )
 
 
-def _about_value(risk: Risk, one: AttributeRisk) -> str:
-    known, more = listed(risk.quasi), one.likely - one.certain
-    if not one.likely:
+def _about_value(one: AttributeRisk, known: str) -> str:
+    sure = f"{one.sure:.0%}{' or more' if one.sure < 1 else ''}"
+    usual = f"{one.baseline:.1%} of all have the most frequent one"
+    if not one.exposed:
         return (
-            f"Nobody's {one.name} can be guessed at 50% or more from {known}; the best guess is "
-            f"right at {one.highest:.0%} (the most frequent value of all: {one.baseline:.0%})."
+            f"Nobody's {one.name} can be guessed at {sure} by whoever knows {known}; the best "
+            f"guess is right at {one.highest:.0%} ({usual})."
         )
-    certain = (
-        f"{people(one.certain)}'s {one.name} is certain" if one.certain else
-        f"Nobody's {one.name} is certain"
-    )  # fmt: skip
-    return (
-        f"{certain} to whoever knows their {known}; of {more:,} more it can be guessed at 50% or "
-        f"more."
-    )
+    who = f"{people(one.certain)}'s" if one.certain else "Nobody's"
+    more, anyway = one.exposed - one.certain, f" ({usual})" if one.common else ""
+    others = f"{more:,} more" if one.certain else people(more)
+    rest = f"; of {others} it can be guessed at {sure}" if more else ""
+    return f"{who} {one.name} is certain to whoever knows {known}{rest}{anyway}."
 
 
 def _about_all(risk: Risk) -> str:
     found = round(risk.marketer * risk.people)
+    inside = risk.journalist is None
+    there, knowing = (
+        ("", "") if inside else
+        (" in the population", " by whoever knows that they are in the table")
+    )  # fmt: skip
     return (
-        f"Whoever looks for everybody finds about {people(found)} ({risk.marketer:.1%}); "
+        f"Whoever looks for everybody{there} finds about {people(found)} ({risk.marketer:.1%}); "
         f"{people(risk.rows_in_small_classes)} ({risk.rows_in_small_classes / risk.people:.1%}) "
-        "are found with a chance above 20%."
+        f"are found with a chance above 20%{knowing}."
     )
 
 

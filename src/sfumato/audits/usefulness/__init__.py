@@ -14,6 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.asking.ask import unaskable
+from sfumato.audits.same_table import require_same
+from sfumato.audits.usefulness.agreement import require_agreeing
 from sfumato.audits.usefulness.association import (
     association,
     coefficient,
@@ -68,7 +71,9 @@ def usefulness(
     'keeps little'
     """
     truth = table if isinstance(table, TableParts) else TableParts.of(table)
-    return Asked.of(truth).usefulness(_opened(source), learn=learn, seed=seed)
+    opened = _opened(source)
+    refused = _require_same(opened, truth)
+    return Asked.of(truth, refused).usefulness(opened, learn=learn, seed=seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +158,17 @@ def _largest(found: Sequence[Conditional]) -> Iterator[Difference]:
     told = [apart for one in found if len(one.columns) == 1 for apart in differences(one)]
     for _, one in sorted(told, key=lambda pair: -pair[0])[:_DIFFERENCES]:
         yield one
+
+
+def _require_same(source: Release | Counting, table: TableParts) -> tuple[str, ...]:
+    """Raise unless the table can be that of the source; what the source cannot be asked about."""
+    refused: tuple[str, ...] = ()
+    if getattr(source, "kind", None) in FORMS:
+        release: Release = source  # type: ignore[assignment]
+        require_same(release, table, whole=True)
+        refused = tuple(unaskable(release))
+    require_agreeing(source, table, refused)
+    return refused
 
 
 def _opened(source: Release | Counting | str | Path) -> Release | Counting:

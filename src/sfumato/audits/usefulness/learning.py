@@ -3,7 +3,8 @@
 A third of the table is held out. One model learns from the rest of the table, and one from rows
 that the release makes equally likely (sampling.py); the release was made from all rows, so it is
 the release that is judged and not how well it generalizes. The marginals know the share of those
-who have the value, and nothing of who they are.
+who have the value, and nothing of who they are. Where there are no rows, counts are learned from
+(learning_counts.py).
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import numpy as np
 
 from sfumato.audits.bins import shown
 from sfumato.audits.usefulness.counting import Counting
+from sfumato.audits.usefulness.learning_counts import MODEL, auc, chances_of_counts
+from sfumato.audits.usefulness.questions import Classes, singles
 from sfumato.audits.usefulness.results import Learner
 from sfumato.audits.usefulness.sampling import sampled
-from sfumato.core.arrays import Codes, Flags, Floats
+from sfumato.core.arrays import Codes, Counts, Flags, Floats
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.microdata import Microdata
 from sfumato.core.moments import askable_values
@@ -33,7 +36,7 @@ _DUMMIES, _CATEGORIES = 50, 255  # values of an unordered column that a model te
 _BANDS = 10
 
 _NEEDS = "learning needs scikit-learn: pip install 'sfumato[audit]'"
-_NO_ROWS = "only releases of boxes or of groups with their values give rows to learn from"
+_NO_ROWS = "the release gives no rows to learn from: sets in CSV files, or boxes made for reading"
 _TOO_FEW = f"learning needs {_FEWEST} rows or more, of both sorts, in memory"
 
 
@@ -47,26 +50,29 @@ class _Half(NamedTuple):
 def learned(
     source: Release | Counting, table: TableParts, seed: int
 ) -> tuple[tuple[Learner, ...], str | None]:
-    """Two models for each sensitive column, or why there are none."""
-    if getattr(source, "kind", None) not in FORMS or not _gives_rows(source):  # type: ignore[arg-type]
-        return (), _NO_ROWS
+    """Two models for each sensitive column (one where there are no rows), or why there are none."""
     if table.engine is not None or table.n_rows < _FEWEST:
         return (), _TOO_FEW
     try:
-        models = _models(table.domain, seed)
+        models = _models(table.domain, seed) if _gives_rows(source) else None
     except ImportError:
         return (), _NEEDS
     found: list[Learner] = []
     for name in table.schema.sensitive:
         try:
-            found += _of_column(source, table, name, models, seed)  # type: ignore[arg-type]
+            if models is None:
+                found += _of_counts(source, table, name, seed)
+            else:
+                found += _of_column(source, table, name, models, seed)  # type: ignore[arg-type]
         except SfumatoError:
-            return tuple(found), _NO_ROWS  # sets in CSV files, boxes made for reading
+            return tuple(found), _NO_ROWS
     return tuple(found), None if found else _TOO_FEW
 
 
-def _gives_rows(release: Release) -> bool:
-    form = form_of(release)
+def _gives_rows(source: Release | Counting) -> bool:
+    if getattr(source, "kind", None) not in FORMS:
+        return False
+    form = form_of(source)
     return form.grouped and form.unguessable is None and not form.external and not form.masks
 
 
@@ -79,9 +85,7 @@ def _of_column(
 ) -> list[Learner]:
     asked, wanted = _target(table.attributes[name], table.value_counts[name])
     whole = table.domain
-    order = np.random.default_rng(seed).permutation(whole.n_rows)
-    cut = int(whole.n_rows * _HELD_OUT)
-    test, train = (_half(whole, name, some[:_MOST], wanted) for some in (order[:cut], order[cut:]))
+    test, train = (_half(whole, name, some, wanted) for some in _held_out(whole.n_rows, seed))
     points, values = sampled(release, whole, name, _MOST, seed)
     released = _Half(points, wanted[values])
     if any(one.has.all() or not one.has.any() for one in (test, train, released)):
@@ -92,6 +96,31 @@ def _of_column(
         Learner(model, name, asked, len(test.has), *_judged(make, train, released, test), alone)
         for model, make in models.items()
     ]
+
+
+def _of_counts(source: Counting, table: TableParts, name: str, seed: int) -> list[Learner]:
+    """The same by counts of whatever answers them: who is in the largest class."""
+    classes = Classes.of(table, name)
+    codes, counts = table.domain.codes[name], table.value_counts[name]
+    rows = np.bincount(classes.of_code[: len(counts)], counts, len(classes.bins))
+    most = int(rows.argmax())
+    test, train = _held_out(table.n_rows, seed)
+    has = classes.of_code[codes[test]] == most
+    if has.all() or not has.any() or not singles(table, table.schema.quasi):
+        return []
+    own, shown = (one[:, most] for one in chances_of_counts(source, table, classes, train, test))
+    alone = _off(has, np.full(len(has), rows[most] / table.n_rows))
+    return [Learner(
+        MODEL, name, f"is {classes.bins[most].label}", len(has), auc(has, own), auc(has, shown),
+        _off(has, own), _off(has, shown), alone,
+    )]  # fmt: skip
+
+
+def _held_out(rows: int, seed: int) -> tuple[Counts, Counts]:
+    """Rows to be tested on, and others to learn from."""
+    order = np.random.default_rng(seed).permutation(rows)
+    cut = int(rows * _HELD_OUT)
+    return order[:cut][:_MOST], order[cut:][:_MOST]
 
 
 def _judged(

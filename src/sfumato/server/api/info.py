@@ -180,6 +180,7 @@ def schema_of(state: State) -> dict[str, Any]:
         "framework": responder.framework,
         "generation": state.generation,
         "guarantee": {"short": short_guarantee(responder), "text": long_guarantee(responder)},
+        **({"points": dict(responder.schema.points)} if responder.points else {}),
         "attributes": [
             {**_attribute(responder.attributes[name], role), **_called(name, words)}
             for name, role in roles.items()

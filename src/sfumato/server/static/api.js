@@ -1,20 +1,12 @@
 // The server: one function per address. Errors come as Trouble, with what the server said.
 
+import { told } from "./trouble.js";
+
+export { Trouble } from "./trouble.js";
+
 const TOKEN = "sfumato-token";
 const PATIENCE = 3; // seconds that a busy server may ask us to wait by ourselves
 const ATTEMPTS = 3;
-
-export class Trouble extends Error {
-  constructor(status, told = {}) {
-    super(told.message ?? "The server did not answer as expected.");
-    this.status = status;
-    this.code = told.code ?? "unexpected";
-    this.hint = told.hint ?? "";
-    this.requestId = told.request_id ?? "";
-    this.position = told.position ?? null;
-    this.wait = told.wait ?? null;
-  }
-}
 
 export const token = {
   get: () => sessionStorage.getItem(TOKEN) ?? "",
@@ -34,6 +26,9 @@ export const ask = (database, question, signal) =>
     signal,
   });
 
+/** Many questions at once; each has an answer or an error. */
+export const askMany = (database, questions, signal) => ask(database, { queries: questions }, signal);
+
 async function call(address, options = {}) {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -46,24 +41,10 @@ async function call(address, options = {}) {
   }
 }
 
-async function once(address, options) {
+function once(address, options) {
   const headers = { Accept: "application/json", ...options.headers };
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
-  let response;
-  try {
-    response = await fetch(address, { ...options, headers, credentials: "omit", cache: "no-store" });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Trouble(0, {
-      code: "unreachable",
-      message: "The server cannot be reached.",
-      hint: "Look whether you are online, then ask again.",
-    });
-  }
-  const told = await response.json().catch(() => ({}));
-  if (response.ok) return told;
-  const wait = Number.parseFloat(response.headers.get("Retry-After"));
-  throw new Trouble(response.status, { ...told.error, wait: Number.isFinite(wait) ? wait : null });
+  return told(address, { ...options, headers, credentials: "omit" });
 }
 
 function pause(milliseconds, signal) {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -58,6 +59,9 @@ class KeptBook(ABC):
     @abstractmethod
     def has_room(self) -> bool:
         """Whether the next records will fit."""
+
+    def interrupt(self, seconds: float) -> None:  # noqa: B027 - a file does not keep one waiting
+        """End what has waited longer than that."""
 
     @abstractmethod
     def close(self) -> None:
@@ -121,5 +125,8 @@ class KeptBook(ABC):
 
 def line_of(record: Record) -> tuple[Any, ...]:
     """A record as a line of ``COLUMNS``."""
-    entry = [getattr(record.entry, name) for name in ENTRY_FIELDS]
+    entry = _FIELDS(record.entry)
     return (record.number, record.time, *entry, record.previous, record.digest)
+
+
+_FIELDS = attrgetter(*ENTRY_FIELDS)

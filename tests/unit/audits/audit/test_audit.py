@@ -132,10 +132,12 @@ def test_an_attack_that_sees_the_truth_is_found_out_by_its_control() -> None:
         (sf.Anatomize(size=40), sf.LDiversity(4), "anatomized"),
         (sf.Anatomize(near=False), sf.LDiversity(4), "permuted"),
         (sf.Mondrian(relaxed=True), sf.KAnonymity(5) & sf.DistinctLDiversity(3), "generalized"),
+        (sf.Mondrian(target="illness"), sf.LDiversity(3), "generalized"),
+        (sf.Mondrian(refine=2), sf.LDiversity(3), "generalized"),
         (sf.TopDown(), sf.LDiversity(2), "generalized"),
         (sf.Frontier(), sf.LDiversity(3), "generalized"),
     ],
-    ids=["size", "permuted", "boxes", "topdown", "frontier"],
+    ids=["size", "permuted", "boxes", "target", "refined", "topdown", "frontier"],
 )
 def test_the_control_is_made_like_the_release(
     algorithm: sf.Mondrian, model: sf.LDiversity, form: str

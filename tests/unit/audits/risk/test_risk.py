@@ -42,6 +42,30 @@ def test_the_figures_of_a_table_that_can_be_counted_by_hand() -> None:
     assert risk.sentences[1].startswith("4 people's pay is certain to whoever knows their age and")
 
 
+def test_a_value_of_every_second_person_exposes_who_surely_has_it() -> None:
+    """Whoever knows nothing guesses it at 50%; at 90% something is known of a person."""
+    ages = [20] * 10 + [30] * 10 + [40] * 10
+    ill = ["no"] * 9 + ["yes"] + ["no"] * 6 + ["yes"] * 4 + ["yes", "no"] * 5
+    rare = ["a", "b"] * 5 + ["c", "d"] * 5 + ["e"] * 9 + ["f"]
+    schema = sf.Schema(quasi=["age"], sensitive=["ill", "rare"])
+    risk = sf.assess(pa.table({"age": ages, "ill": ill, "rare": rare}), schema)
+    common, other = risk.attributes
+    assert (common.baseline, common.likely, common.sure, common.exposed) == (2 / 3, 30, 0.9, 10)
+    assert (other.likely, other.sure, other.exposed) == (30, 0.5, 30)
+    assert risk.sentences[1:3] == (
+        "Nobody's ill is certain to whoever knows their age; of 10 people it can be guessed at 90% "
+        "or more (66.7% of all have the most frequent one).",
+        "Nobody's rare is certain to whoever knows these; of 30 people it can be guessed at 50% or "
+        "more.",
+    )
+    assert common.to_dict()["exposed"] == 10
+    most = ["no"] * 20 + ["yes"] + ["no"] * 9
+    (nearly_all,) = sf.assess(
+        pa.table({"age": ages, "ill": most}), sf.Schema(quasi=["age"], sensitive="ill")
+    ).attributes
+    assert (nearly_all.baseline, nearly_all.sure, nearly_all.exposed) == (29 / 30, 1.0, 20)
+
+
 def test_people_with_several_rows_are_not_a_crowd() -> None:
     risk = sf.assess(PEOPLE, SCHEMA, person="who")
     assert (risk.people, risk.unique_rows) == (5, 3)  # a's two rows hide nobody

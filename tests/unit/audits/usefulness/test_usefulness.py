@@ -15,6 +15,7 @@ import pytest
 import sfumato as sf
 from sfumato.audits.usefulness import Asked, Usefulness
 from sfumato.audits.usefulness.association import chance, distance
+from sfumato.audits.usefulness.learning_counts import _posterior, auc
 from sfumato.audits.usefulness.sampling import sampled
 from sfumato.engines.parts import TableParts
 from sfumato.errors import SchemaError
@@ -220,9 +221,43 @@ def test_learning_from_a_release() -> None:
         assert good.off_released < poor.off_released  # chances learned from mixed groups are flat
     again = sf.usefulness(boxes(table), table, learn=True, seed=1)
     assert again.learners == most.learners
-    noisy = sf.usefulness(sf.perturb(table, m=4, seed=1), table, learn=True)
-    assert noisy.learners == ()
-    assert noisy.unlearned is not None
+
+
+@pytest.mark.parametrize("name", ["database", "perturbed"])
+def test_learning_from_counts_where_there_are_no_rows(name: str, tmp_path: Path) -> None:
+    table = associated(1500)
+    some: dict[str, Callable[[], Any]] = {
+        "database": lambda: sf.StatDB.create(tmp_path / "db", table, m=2),
+        "perturbed": lambda: sf.perturb(table, m=2, seed=1),
+    }
+    found = sf.usefulness(some[name](), table, learn=True, seed=1)
+    (one,) = found.learners
+    assert (one.model, found.unlearned) == ("Naive Bayes of counts", None)
+    assert one.auc > 0.9
+    assert 0.6 < one.auc_released <= one.auc + 0.02
+    flat = sf.StatDB.create(tmp_path / "flat", associated(1500, strength=0), m=2)
+    (none,) = sf.usefulness(flat, associated(1500, strength=0), learn=True, seed=1).learners
+    assert abs(none.auc_released - 0.5) < 0.1
+    few = sf.usefulness(sf.perturb(associated(60), m=2, seed=1), associated(60), learn=True)
+    assert (few.learners, "100 rows" in str(few.unlearned)) == ((), True)
+
+
+def test_naive_bayes_is_that_of_scikit_learn() -> None:
+    naive_bayes = pytest.importorskip("sklearn.naive_bayes")
+    metrics = pytest.importorskip("sklearn.metrics")
+    draw = np.random.default_rng(0)
+    y = draw.integers(0, 3, 400)
+    x = np.stack([(y + draw.integers(0, 3, 400)) % 4, draw.integers(0, 2, 400)], axis=1)
+    tables = [
+        np.array([[np.sum((x[:, j] == at) & (y == one)) for one in range(3)] for at in range(size)])
+        for j, size in enumerate((4, 2))
+    ]
+    own = _posterior([cells.astype(float) for cells in tables], [x[:, 0], x[:, 1]])
+    prior = (np.bincount(y) + 1) / (len(y) + 3)
+    model = naive_bayes.CategoricalNB(alpha=1.0, class_prior=prior).fit(x, y)
+    assert own == pytest.approx(model.predict_proba(x))
+    scores = np.round(own[:, 1], 2)  # with ties
+    assert auc(y == 1, scores) == pytest.approx(metrics.roc_auc_score(y == 1, scores))
 
 
 def test_questions_are_chosen_once_for_all_releases() -> None:
