@@ -40,6 +40,7 @@ from benchmarks import (
     risk,
     searches,
     server,
+    server_tools,
     startup,
     statdb,
     streaming,
@@ -89,6 +90,7 @@ _SUITES = {
     "exploring": exploring.run,
     "studio": studio.run,
     "server": server.run,
+    "server_tools": server_tools.run,
     "growth": growth.run,
 }
 _HEADS = ("benchmark", "measured", "limit", "met", "detail")

@@ -17,6 +17,7 @@ from fuzzing.judging import Finding
 from fuzzing.questions import Question, questions
 from fuzzing.tables import Table, tables
 from fuzzing.truth import judge, rows_of
+from sfumato.core.askable import Askable
 from sfumato.errors import DataError, PromiseBroken, QueryRefused, SfumatoError
 from sfumato.forms.files import FileFormat
 from sfumato.forms.registry import Release
@@ -132,13 +133,38 @@ def _life(case: Published, table: sf.Microdata, release: Release, path: Path) ->
             raise Finding(f"in memory {one}, from files {other}")
     if case.evaluated:
         _evaluate(back, table)
+    if release.kind in ("anatomized", "permuted"):
+        _sharpen(case, back)
     return "published"
+
+
+def _sharpen(case: Published, release: Release) -> None:
+    """Judge answers with learnt estimates, and hold their bounds against the usual ones."""
+    learnt = sf.sharpen(release)
+    answers_of(case.table, case.questions, learnt, release.manifest.suppressed)
+    for question in case.questions:
+        sql = question.sql(case.table)
+        try:
+            usual, sharper = release.query(sql), learnt.query(sql)
+        except QueryRefused:
+            continue
+        if _bounds(usual) != _bounds(sharper):
+            raise Finding(f"{sql}: sharper estimates changed the bounds")
+
+
+def _bounds(result: sf.Result) -> str:
+    lines = zip(result.keys, result.answers, strict=True)
+    return str(sorted(f"{key}: {[(one.lo, one.hi) for one in line]}" for key, line in lines))
 
 
 def ask(table: Table, asked: Sequence[Question], release: Release) -> list[str]:
     """Every answer, judged, as text."""
+    return answers_of(table, asked, release, release.manifest.suppressed)
+
+
+def answers_of(table: Table, asked: Sequence[Question], release: Askable, gone: int) -> list[str]:
+    """The same of anything that can be asked, which lacks so many rows."""
     rows, answers = rows_of(table), []
-    gone = release.manifest.suppressed
     for question in asked:
         sql = question.sql(table)
         try:

@@ -17,8 +17,10 @@ import pyarrow as pa
 
 import sfumato as sf
 from sfumato.audits.attacks.definetti import DeFinetti
+from sfumato.audits.attacks.frame import known_people
 from sfumato.audits.attacks.releases import candidates_of
 from sfumato.audits.attacks.results import Scene
+from sfumato.audits.masking.guessing import guessed, values_of
 from tools.draw_partition import HAZE, INK, PAPER
 
 mpl.use("Agg")
@@ -201,6 +203,28 @@ def order(leaking: Axes, published: Axes) -> None:
     _frame(published, "As sfumato writes them", "line of the file", "row of the table")
 
 
+def masks(axes: Axes) -> None:
+    """How often values are named behind noise, by one near row and by the best number of them."""
+    random = np.random.default_rng(1)
+    illness = random.integers(0, 8, 2_000)
+    numbers = {name: 10 * illness + random.normal(0, 12, 2_000) for name in ("age", "weight")}
+    rows = pa.table({**numbers, "illness": [_ILLNESSES[one] for one in illness]})
+    table = sf.read(rows, sf.Schema(quasi=["age", "weight"], sensitive="illness"))
+    some, amounts, right = np.arange(500), (0.02, 0.1, 0.3, 0.6, 1.0), []
+    for amount in amounts:
+        release = sf.mask(table, sf.Noise(amount), seed=1)
+        shown, true = values_of(release, table, "illness")
+        every = guessed(release, known_people(table), shown, some)
+        right.append([float((one.values == true[some]).mean()) for one in every])
+    axes.plot(amounts, [one[0] for one in right], color=INK, marker="o", ms=3, label="nearest row")
+    best = [max(one) for one in right]
+    axes.plot(amounts, best, color=RED, marker="o", ms=3, label="nearest rows")
+    axes.axhline(1 / 8, color=GREY, lw=1)
+    axes.legend(frameon=False, fontsize=8)
+    axes.set_ylim(0, 1)
+    _frame(axes, "Right guesses", "noise, in standard deviations")
+
+
 def newcomer(axes: Axes) -> None:
     """A newcomer's list, if it were filled up with what is frequent."""
     names = ("cold", "flu", "asthma", "gout", "scurvy")
@@ -277,6 +301,7 @@ PICTURES: dict[str, tuple[Callable[..., None], int]] = {
     "newcomer": (newcomer, 1),
     "minimality": (minimality, 1),
     "differences": (differences, 1),
+    "masks": (masks, 1),
 }
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write a page per command into docs/commands, from what --help says.
+"""Write a page per command into docs/commands, and the menu of the site, from what --help says.
 
     make commands
 
@@ -17,6 +17,8 @@ import click
 from sfumato.cli.main import cli
 
 FOLDER = Path(__file__).parents[1] / "docs" / "commands"
+MENU = FOLDER.parents[1] / "mkdocs.yml"
+_LISTED = re.compile(r"(?: +- commands/.*\n)+")
 _WIDE = 10_000  # help is filled by whoever shows the page
 _AS_IS = re.compile(r"^\x08\n(.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _START = """# Commands
@@ -56,6 +58,8 @@ def main() -> None:
             page.unlink()
     for name, content in current.items():
         (FOLDER / name).write_text(content, encoding="utf-8")
+    lines = "".join(f"      - commands/{name}\n" for name in current)
+    MENU.write_text(_LISTED.sub(lines, MENU.read_text("utf-8")), "utf-8")
 
 
 def _commands(

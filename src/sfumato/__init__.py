@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         uncertain_belief,
     )
     from sfumato.audits.evaluation import Evaluation, evaluate
+    from sfumato.audits.gains import Gains, gains
     from sfumato.audits.inspection import guess_schema, profile
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.masking import MaskingRisk, masking_risk
@@ -58,7 +59,16 @@ if TYPE_CHECKING:
     from sfumato.core.joined import Joined, join
     from sfumato.core.microdata import Microdata
     from sfumato.core.partition import Partition
-    from sfumato.core.predicates import Compare, Missing, at_least, at_most, between, one_of
+    from sfumato.core.predicates import (
+        Compare,
+        Missing,
+        Within,
+        at_least,
+        at_most,
+        between,
+        one_of,
+        within,
+    )
     from sfumato.core.query import Aggregate, Query
     from sfumato.core.randomness import Randomness
     from sfumato.core.schema import Schema
@@ -134,6 +144,7 @@ _HOMES = {
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
+    "audits.gains": ("Gains", "gains"),
     "audits.inspection": ("guess_schema", "profile"),
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.masking": ("MaskingRisk", "masking_risk"),
@@ -149,7 +160,16 @@ _HOMES = {
     "core.joined": ("Joined", "join"),
     "core.microdata": ("Microdata",),
     "core.partition": ("Partition",),
-    "core.predicates": ("Compare", "Missing", "at_least", "at_most", "between", "one_of"),
+    "core.predicates": (
+        "Compare",
+        "Missing",
+        "Within",
+        "at_least",
+        "at_most",
+        "between",
+        "one_of",
+        "within",
+    ),
     "core.query": ("Aggregate", "Query"),
     "core.randomness": ("Randomness",),
     "core.schema": ("Schema",),
@@ -217,6 +237,7 @@ __all__ = [
     "Exploration",
     "Frontier",
     "FullDomain",
+    "Gains",
     "GeneralizedTable",
     "Histograms",
     "JoinRelease",
@@ -256,6 +277,7 @@ __all__ = [
     "Taxonomy",
     "TopDown",
     "Usefulness",
+    "Within",
     "Words",
     "accuracy",
     "anatomy_workload",
@@ -275,6 +297,7 @@ __all__ = [
     "errors",
     "evaluate",
     "explore",
+    "gains",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",
@@ -312,6 +335,7 @@ __all__ = [
     "uncertain_belief",
     "usefulness",
     "verify",
+    "within",
     "write_schema",
     "write_workload",
 ]

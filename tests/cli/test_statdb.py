@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -205,3 +206,21 @@ def test_how_a_database_of_regions_was_made(shell: Shell) -> None:
     told = shell.run("info", shell.folder).out
     assert "regrouped in regions of neighbours" in told
     assert "192" in told
+
+
+def test_several_files_and_what_is_piped_in_are_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(tmp_path, capsys)
+    files = [
+        shell.file(name, HEADER + "".join(rows))
+        for name, rows in (("a.csv", ROWS[:20]), ("b.csv", ROWS[20:]))
+    ]
+    options = ("-s", shell.file("schema.toml", SCHEMA), "--m", "2")
+    done = shell.run("create", *files, *options, "-o", str(tmp_path / "several"))
+    assert (done.code, "Stored 60 rows" in done.out) == (0, True), done.err
+    assert "Nobody stands alone" in done.out
+    content = (HEADER + "".join(ROWS)).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    done = shell.run("create", "-", *options, "-o", str(tmp_path / "piped"))
+    assert (done.code, "Stored 60 rows" in done.out) == (0, True), done.err

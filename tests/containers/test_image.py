@@ -16,7 +16,6 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -41,9 +40,9 @@ pytestmark = [
 ]
 
 
-def done(*command: object, **options: Any) -> str:
+def done(*command: object, cwd: Path | None = None) -> str:
     found = subprocess.run(
-        [*map(str, command)], capture_output=True, text=True, timeout=3 * PATIENCE, **options
+        [*map(str, command)], capture_output=True, text=True, timeout=3 * PATIENCE, cwd=cwd
     )
     assert found.returncode == 0, f"{command}: {found.stdout[-2000:]} {found.stderr[-4000:]}"
     printed: str = found.stdout

@@ -16,8 +16,7 @@ import httpx
 import pytest
 
 from sfumato.errors import LedgerError, ParameterError
-from sfumato.server import answering
-from sfumato.server.api import queries
+from sfumato.server import answering, outcomes
 from sfumato.server.errors import ApiError
 from sfumato.server.limits import Limits, Meter
 from sfumato.statdb.access.ledger import Ledger
@@ -87,7 +86,7 @@ def test_a_question_that_takes_too_long(
 
     read = answering.read
     with running(copied(folder_of_people, tmp_path), limits=Limits(seconds=2.0)) as kit:
-        monkeypatch.setattr(queries, "read", reading)
+        monkeypatch.setattr(outcomes, "read", reading)
         require_error(kit.ask(FLU), 504, "timeout")
         assert not finished.is_set()  # it was not waited for
         slow.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -41,6 +42,7 @@ from tests.server.kit import (
     secret,
 )
 from tests.server.test_reload import change
+from tests.server.wire.kit import serving
 from tests.support.postgres import postgres_server
 from tests.support.waiting import PATIENCE, eventually
 
@@ -266,6 +268,21 @@ def test_no_answer_of_old_rows_follows_the_announcement(place: Place, tmp_path: 
         _reopened_from_before(copy)
 
 
+def test_a_tool_that_asks_at_the_switch_is_told_of_the_new_rows(place: Place) -> None:
+    name = place.folder.name.removesuffix(".statdb")
+    with (
+        serving(place.folder, ledger=place.url) as served,
+        served.connected(name) as session,
+    ):
+        asked = "SELECT COUNT(*) FROM t"
+        assert session.execute(asked).fetchall() == [(600, 600)]
+        for turn in range(3):
+            change(place.folder, 10 * turn, ledger=place.url)
+            left = 590 - 10 * turn
+            assert session.execute(asked).fetchall() == [(left, left)]
+    assert [one.entry.kind for one in shared(place)].count("answer") == 4
+
+
 def _reopened_from_before(copy: Place) -> None:
     """A server on rows that do not hold any more does not start."""
     with copy.ledger() as ledger:
@@ -319,6 +336,35 @@ def test_without_its_ledger_a_server_answers_nothing(
         assert "apply" not in kinds
 
 
+def test_a_ledger_that_hangs_is_not_waited_for(
+    folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.server.databases._HANGS", 0.5)
+    with postgres_server() as server:
+        place = Place.of(copied(folder_of_people, tmp_path), server.get_uri())
+        main = int((server.pgdata / "postmaster.pid").read_text().split()[0])
+        with running(place.folder, ledger=place.url) as kit:
+            known = kit.answer(FLU)["rows"]
+            frozen = [main, *children(main)]
+            try:
+                for pid in frozen:
+                    os.kill(pid, signal.SIGSTOP)
+                require_error(kit.ask(FLU), 503, "ledger_unavailable")
+                assert kit.http.get("/health").status_code == 200
+                eventually(lambda: kit.http.get("/ready").status_code == 503, "a look")
+            finally:
+                for pid in frozen:
+                    os.kill(pid, signal.SIGCONT)
+            eventually(lambda: kit.ask(FLU).status_code == 200, "the ledger")
+            assert kit.answer(FLU)["rows"] == known
+        shared(place)
+
+
+def children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(one) for one in text.split()]
+
+
 def test_a_shared_ledger_that_has_lost_answers_is_not_gone_on_with(place: Place) -> None:
     """As a replica that took over too early."""
     import psycopg
@@ -361,7 +407,6 @@ def test_workers_share_the_ledger_of_the_folder(folder_of_people: Path, tmp_path
 
 def test_a_worker_that_is_killed_comes_back(folder_of_people: Path, tmp_path: Path) -> None:
     import io
-    import os
 
     from sfumato.server.logs import Log
     from sfumato.server.serving import address_of

@@ -19,8 +19,9 @@ class Sharpened(Askable):
     """A release with other estimates, and the same bounds; ``sharpen`` makes it.
 
     >>> patients = sf.read("patients.csv", sf.read_schema("patients.toml"))
-    >>> sf.sharpen(sf.publish(patients, sf.Anatomize(), sf.LDiversity(4)))
-    Sharpened(AnatomizedTables(1,000 rows in 48 groups, l-diversity))
+    >>> release = sf.publish(patients, sf.Anatomize(), sf.LDiversity(4))
+    >>> isinstance(sf.sharpen(release), sf.Sharpened)
+    True
     """
 
     release: Release = field(repr=False)

@@ -16,6 +16,7 @@ from sfumato.cli.reading import engine_options, file_options, table_options, tak
 from sfumato.cli.results import FORMATS, print_result
 from sfumato.cli.seeds import chosen_seed, seed_options
 from sfumato.cli.sizes import Bytes
+from sfumato.cli.sources import source_argument
 from sfumato.cli.statdb_admin import log, token
 from sfumato.cli.statdb_serve import serve
 from sfumato.core.answer import Result
@@ -65,7 +66,7 @@ for command in (serve, token, log):
 
 
 @statdb.command()
-@click.argument("source")
+@source_argument
 @click.option(
     "-s", "--schema", "schema_path", required=True, metavar="FILE", help="Schema file (TOML)."
 )
@@ -112,7 +113,7 @@ for command in (serve, token, log):
 @table_options
 @seed_options
 def create(
-    source: str,
+    source: str | list[str],
     schema_path: str,
     output: str,
     engine: Engine | Cluster,
@@ -124,7 +125,10 @@ def create(
     experiment: bool,
     **options: Any,
 ) -> None:
-    """Make a database of SOURCE (a file or a database URL) in a new folder.
+    """Make a database of SOURCE in a new folder.
+
+    SOURCE is a file, several files or a folder of them, an address (https://, s3://), the URL of a
+    database, or - for standard input.
 
     The folder is the secret: whoever reads it knows everything, and without it no earlier answer
     can be given again. It is made for its owner only, and never replaced.

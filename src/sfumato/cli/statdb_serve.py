@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from socket import socket
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,6 +18,9 @@ from sfumato.cli.ledgers import ledger_option
 from sfumato.errors import SfumatoWarning
 from sfumato.server.limits import Limits
 from sfumato.server.logs import Log
+
+if TYPE_CHECKING:
+    from sfumato.server.serving import Wire
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _USUAL = {one.name: one.default for one in fields(Limits)}
@@ -58,6 +61,17 @@ def _limit(name: str, text: str) -> Callable[[_Function], _Function]:
     show_default=True,
     help="Processes that answer; limits are counted by each.",
 )
+@click.option(
+    "--postgres-port",
+    type=click.IntRange(0, 65_535),
+    help="Answer SQL tools (psql, DBeaver, Metabase) there as well; 0 takes a free one.",
+)
+@click.option(
+    "--postgres-certificate",
+    metavar="FILE",
+    help="Certificate for TLS with SQL tools, as PEM; needed where others can connect.",
+)
+@click.option("--postgres-key", metavar="FILE", help="Its key, if it is in a file of its own.")
 @click.option("--require-tokens", is_flag=True, help="Ask for tokens on loopback addresses, too.")
 @click.option(
     "--behind-proxy",
@@ -91,6 +105,9 @@ def serve(
     port: int,
     address_file: str | None,
     workers: int,
+    postgres_port: int | None,
+    postgres_certificate: str | None,
+    postgres_key: str | None,
     require_tokens: bool,
     behind_proxy: bool,
     proxies: tuple[str, ...],
@@ -106,17 +123,19 @@ def serve(
     \b
     sfumato statdb serve patients.statdb
     sfumato statdb serve patients.statdb --workers 4
+    sfumato statdb serve patients.statdb --postgres-port 5433
     sfumato statdb serve patients.statdb --port 0 --address-file server.url
     sfumato statdb serve patients.statdb --get "/v1/query?sql=SELECT COUNT(*) FROM t"
     """
     from sfumato.server.proxies import LOOPBACK
-    from sfumato.server.serving import address_of, create_app, listen, stated
+    from sfumato.server.serving import address_of, create_app, listen, stated, tools
     from sfumato.server.workers import Plan
 
     trusted = (*proxies, *(LOOPBACK if behind_proxy else ()))
-    plan = Plan(folders, host, require_tokens, trusted, Limits(**limits), ledger)
+    certificate = (postgres_certificate, postgres_key)
+    plan = Plan(folders, host, require_tokens, trusted, Limits(**limits), ledger, certificate)
     if workers > 1 and path is None:
-        _work(plan, port, workers, address_file)
+        _work(plan, port, postgres_port, workers, address_file)
         return 0
     app = create_app(
         plan.folders,
@@ -135,15 +154,21 @@ def serve(
     with ExitStack() as unserved:
         unserved.callback(app.service.close)
         sock = unserved.enter_context(listen(host, port))
+        wire = None
+        if postgres_port is not None:
+            wire = tools(host, listen(host, postgres_port), *certificate)
+            unserved.callback(wire.sock.close)
         with stated(address_of(sock), address_file):
             unserved.pop_all()  # from here on the server closes them
-            _run(app, sock)
+            _run(app, sock, wire)
     return 0
 
 
-def _work(plan: Any, port: int, count: int, address_file: str | None) -> None:
+def _work(
+    plan: Any, port: int, postgres_port: int | None, count: int, address_file: str | None
+) -> None:
     """Serve by several processes."""
-    from sfumato.server.serving import address_of, require_libraries, stated
+    from sfumato.server.serving import address_of, require_libraries, stated, tools
     from sfumato.server.workers import Workers, reserved, sockets
     from sfumato.statdb.access.places import database_name
     from sfumato.statdb.store.header import read_header
@@ -156,11 +181,15 @@ def _work(plan: Any, port: int, count: int, address_file: str | None) -> None:
     log = Log()
     with reserved(plan), ExitStack() as listening:
         socks = [listening.enter_context(one) for one in sockets(plan.host, port, count)]
-        url = address_of(socks[0])
-        workers = Workers(plan, socks, log)
+        url, wires = address_of(socks[0]), []
+        if postgres_port is not None:
+            wires = [listening.enter_context(one)
+                     for one in sockets(plan.host, postgres_port, count)]  # fmt: skip
+            tools(plan.host, wires[0], *plan.certificate)  # refused here, if it must be
+        workers = Workers(plan, socks, log, wires)
         workers.start()
         with stated(url, address_file):
-            _say(url, names)
+            _say(url, names, wires[0] if wires else None)
             log.write("start", url=url, databases=len(names), workers=count)
             workers.watch()
     log.write("stop")
@@ -175,20 +204,25 @@ def _warn_of_seed(name: str) -> None:
     )
 
 
-def _run(app: Any, sock: socket) -> None:
+def _run(app: Any, sock: socket, wire: Wire | None) -> None:
     """Say where, and serve."""
     from sfumato.server.serving import address_of, run
 
     url, names = address_of(sock), app.service.databases
-    _say(url, names)
+    _say(url, list(names), None if wire is None else wire.sock)
     app.service.log.write("start", url=url, databases=len(names))
-    run(app, sock)
+    run(app, sock, wire)
     app.service.log.write("stop")
 
 
-def _say(url: str, names: Iterable[str]) -> None:
+def _say(url: str, names: Sequence[str], wire: socket | None) -> None:
+    from sfumato.server.serving import address_of
+
     page = show.console()
     show.say(page, "Serving ", show.bold(", ".join(names)), f" on {url}", wrap=False)
+    if wire is not None:
+        address = address_of(wire, "postgresql")
+        show.say(page, f"SQL tools connect to {address}/{names[0]}", wrap=False)
     show.say(page, "Ask there, or stop with Ctrl-C.")
 
 

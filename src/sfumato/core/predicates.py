@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import isfinite, nan
 from typing import Any, Literal, TypeAlias, get_args
 
 from sfumato.errors import ParameterError
@@ -114,6 +115,30 @@ class Either(Predicate):
     second: Predicate
 
 
+@dataclass(frozen=True, slots=True)
+class Within(Predicate):
+    """The point lies in a circle: at most ``radius`` away from (``x``, ``y``), in a plane."""
+
+    x: float
+    y: float
+    radius: float
+    at: Position = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse circles that are nowhere, or less than a point."""
+        for name in ("x", "y", "radius"):
+            try:
+                number = float(getattr(self, name))
+            except (TypeError, ValueError, OverflowError):
+                number = nan
+            if not isfinite(number) or (name == "radius" and number < 0):
+                raise ParameterError(
+                    f"the {name} of a circle is a number{' from 0 on' * (name == 'radius')}",
+                    parameter=name,
+                )
+            object.__setattr__(self, name, number)
+
+
 def one_of(values: Iterable[Any]) -> Predicate:
     """The value is in a list; None in the list stands for a missing value.
 
@@ -134,6 +159,15 @@ def between(low: Any, high: Any) -> Predicate:
     Both(first=Compare(operator='>=', value=30), second=Compare(operator='<=', value=50))
     """
     return Both(Compare(">=", low), Compare("<=", high))
+
+
+def within(x: Any, y: Any, radius: Any) -> Predicate:
+    """The point lies at most ``radius`` away from (``x``, ``y``).
+
+    >>> sf.within(3, 4, 2.5)
+    Within(x=3.0, y=4.0, radius=2.5)
+    """
+    return Within(x, y, radius)
 
 
 def at_least(value: Any) -> Predicate:

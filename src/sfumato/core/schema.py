@@ -49,7 +49,9 @@ class Schema:
     Identifiers are dropped from everything that leaves; quasi-identifiers are generalized;
     sensitive values are what must not be linked to a person; insensitive columns are published
     as they are. ``bins`` divides numbers into classes: so many with about equally many rows,
-    between borders such as ``[0, 20000]``, or at ``{"quantiles": [0.25, 0.5, 0.75]}``.
+    between borders such as ``[0, 20000]``, or at ``{"quantiles": [0.25, 0.5, 0.75]}``. ``points``
+    names pairs of quasi-identifiers that are places, such as ``{"home": ["x", "y"]}``: statistical
+    databases can be asked about circles around them.
 
     >>> sf.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive="disease")
     Schema(identifiers=['name'], quasi=['age', 'sex'], sensitive=['disease'])
@@ -62,6 +64,7 @@ class Schema:
     declarations: Mapping[str, Declaration] = field(hash=False)
     taxonomies: Mapping[str, Taxonomy] = field(hash=False)
     words: Words
+    points: Mapping[str, tuple[str, str]] = field(hash=False)
 
     def __init__(
         self,
@@ -75,6 +78,7 @@ class Schema:
         bins: Mapping[str, Any] | None = None,
         taxonomies: Mapping[str, Taxonomy] | None = None,
         words: Words | None = None,
+        points: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         def fix(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -87,6 +91,10 @@ class Schema:
         fix("declarations", _declarations(kinds or {}, orders or {}, bins or {}))
         fix("taxonomies", dict(taxonomies or {}))
         fix("words", words or Words())
+        fix(
+            "points",
+            {name: _names(f"the point {name!r}", pair) for name, pair in (points or {}).items()},
+        )
         self._check()
 
     @property
@@ -104,6 +112,8 @@ class Schema:
         """The same roles, with some of the quasi-identifiers only, in their order here."""
         made = copy.copy(self)
         object.__setattr__(made, "quasi", tuple(name for name in self.quasi if name in names))
+        left = {name: pair for name, pair in self.points.items() if {*pair} <= {*made.quasi}}
+        object.__setattr__(made, "points", left)
         return made
 
     def _pairs(self) -> Iterator[tuple[str, Role]]:
@@ -131,6 +141,13 @@ class Schema:
                     column=name,
                 )
             roles[name] = role
+        for name, pair in self.points.items():
+            if name in roles or [one in self.quasi for one in pair] != [True, True]:
+                raise SchemaError(
+                    f"the point {name!r} needs a name of its own and two quasi-identifiers, "
+                    f'{name} = ["x", "y"]',
+                    column=name,
+                )
         coded = {*self.quasi, *self.sensitive}
         for name in self.words.columns() - roles.keys():
             raise SchemaError(f"{name!r} has words of its own but no role", column=name)

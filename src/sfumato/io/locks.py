@@ -85,14 +85,15 @@ class Queue:
                 self._handle = os.open(self._path, os.O_RDONLY)
         except (ImportError, OSError):
             return False
-        until = time.monotonic() + _LONGEST
+        until, moment = time.monotonic() + _LONGEST, _SHORT
         while time.monotonic() < until:
             with suppress(OSError):
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
-            time.sleep(_MOMENT)
+            time.sleep(moment)
+            moment = min(2 * moment, _LONG)
         return False
 
 
-_MOMENT = 0.0003  # seconds; a commit takes about three times as long
+_SHORT, _LONG = 0.0002, 0.001  # seconds between tries; a commit takes about as long
 _LONGEST = 5.0

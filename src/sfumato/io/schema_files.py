@@ -19,6 +19,9 @@
     [taxonomies.job]                            # one root; an empty list is a value by itself
     "*" = { technical = ["engineer", "lawyer"], artist = ["dancer", "writer"] }
 
+    [points]                                    # of quasi-identifiers, for statistical databases
+    home = ["longitude", "latitude"]
+
 The owner's words are shown to those who ask a database, instead of names and codes::
 
     title = "Wages 2024"                        # also: description, source
@@ -66,7 +69,7 @@ from sfumato.io.taxonomy_files import nested_taxonomy, read_taxonomies
 __all__ = ["read_schema", "read_taxonomies", "write_schema"]
 
 LISTS = ("identifiers", "quasi", "sensitive", "insensitive")
-TABLES = ("attributes", "taxonomies")
+TABLES = ("attributes", "taxonomies", "points")
 DETAILS = ("kind", "order", "bins", "label", "unit", "names")
 TEXTS = ("title", "description", "source")
 
@@ -91,6 +94,7 @@ def read_schema(path: str | Path) -> Schema:
         where = f"attributes.{name}"
         require_known(path, where, require_table(path, where, detail), DETAILS)
     trees = require_table(path, "taxonomies", content.get("taxonomies", {}))
+    points = require_table(path, "points", content.get("points", {}))
     with naming(path):
         return Schema(
             **{role: _names(path, role, content[role]) for role in LISTS if role in content},
@@ -101,6 +105,7 @@ def read_schema(path: str | Path) -> Schema:
             bins={n: d["bins"] for n, d in details.items() if "bins" in d},
             taxonomies={name: _taxonomy(path, name, said) for name, said in trees.items()},
             words=_words(path, content, details),
+            points={name: _names(path, f"points.{name}", pair) for name, pair in points.items()},
         )
 
 

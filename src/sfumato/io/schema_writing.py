@@ -69,6 +69,9 @@ def schema_text(schema: Schema, notes: Mapping[str, str]) -> str:
         for name in sorted(described, key=[*schema.roles].index)
     ]
     blocks += [_taxonomy(name, taxonomy) for name, taxonomy in schema.taxonomies.items()]
+    if schema.points:
+        pairs = (f"{toml_key(name)} = {toml_array(pair)}" for name, pair in schema.points.items())
+        blocks.append("\n".join(["[points]", *pairs, ""]))
     unread = [name for name in notes if name not in schema.roles]
     if unread:
         listed = (toml_comment(f"  {toml_string(name)}  {notes[name]}") for name in unread)

@@ -7,7 +7,8 @@ theorem", SIGMOD 2009, where it is an attack, learns that from the published tab
 
 1. every member has each value of its group with the value's share;
 2. naive Bayes is learnt from everybody, each value weighted by its chance; what step 1 counts stays
-   in the counts, as a prior;
+   in the counts, as a prior, and somebody in a group of n tells as much as 1/n of somebody whose
+   value is known;
 3. inside each group values are handed out as likely as naive Bayes says, and as often as they are
    published;
 4. again from 2, for a number of ``ROUNDS``.
@@ -69,11 +70,12 @@ class Within:
             over = hand_out(tables, lines, heads, values.starts, values.values, counts, scale, sums)
             return sums, over
 
+        weight = WEIGHT * len(lines) / values.n_groups
         tables = np.zeros((ends[-1], len(values.whole)))
         first, _ = handed_out(tables)
         sums = first
         for _ in range(ROUNDS):
-            tables = _learnt(first + sums, ends)
+            tables = _learnt(first + sums, ends, weight)
             sums, _ = handed_out(tables)
         for _ in range(_SWEEPS):
             if handed_out(tables)[1] <= _TOLERANCE * len(lines):
@@ -91,8 +93,8 @@ class Within:
         return chances, by_value
 
 
-def _learnt(sums: Floats, ends: Sequence[int]) -> Floats:
-    parts = [log_chances(sums[low:high], WEIGHT) for low, high in pairwise([0, *ends])]
+def _learnt(sums: Floats, ends: Sequence[int], weight: float) -> Floats:
+    parts = [log_chances(sums[low:high], weight) for low, high in pairwise([0, *ends])]
     return np.concatenate(parts)
 
 

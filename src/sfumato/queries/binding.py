@@ -14,7 +14,7 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from sfumato.core.aggregates import AGGREGATES
-from sfumato.core.predicates import Both, Compare, Either, Missing, Not, OneOf, Predicate
+from sfumato.core.predicates import Both, Compare, Either, Missing, Not, OneOf, Predicate, Within
 from sfumato.core.query import Aggregate, Query
 from sfumato.errors import QueryRefused
 from sfumato.queries.columns import Catalog, Column, position_of
@@ -98,6 +98,12 @@ def _truth(predicate: Predicate, column: Column) -> _Truth:
         return _Truth(tuple(complement(part.ranges)), opposite)
     if isinstance(predicate, Both | Either):
         return _combined(predicate, column)
+    if isinstance(predicate, Within):
+        raise QueryRefused(
+            f"{column.name!r} is a column, and circles are about points, which a database may have",
+            clause=column.name,
+            position=predicate.at,
+        )
     raise TypeError(f"not a predicate: {predicate!r}")
 
 

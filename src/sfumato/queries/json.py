@@ -3,9 +3,10 @@
     {"where": {"age": {"between": [30, 50]}, "disease": ["flu", null]}, "by": ["sex"]}
 
 A list holds wanted values, null standing for missing. Other predicates are objects with one key:
-{"<=": 30}, {"between": [30, 50]}, {"not": p}, {"either": [p, q, ...]}, {"both": [p, q, ...]} and
-{"missing": true}. Values that JSON lacks are objects as well, {"date": "2020-02-29"}. Equal queries
-have equal lines: names and lists are sorted, and 30, 30.0 and Decimal("30") are all written as 30.
+{"<=": 30}, {"between": [30, 50]}, {"not": p}, {"either": [p, q, ...]}, {"both": [p, q, ...]},
+{"missing": true}, and of a point {"within": [3, 4, 2]}, at most 2 away from (3, 4). Values that
+JSON lacks are objects as well, {"date": "2020-02-29"}. Equal queries have equal lines: names and
+lists are sorted, and 30, 30.0 and Decimal("30") are all written as 30.
 Times finer than microseconds are nanoseconds since 1970, {"datetime64": "1577836800000000001"}.
 """
 
@@ -31,6 +32,7 @@ from sfumato.core.predicates import (
     OneOf,
     Operator,
     Predicate,
+    Within,
     between,
     one_of,
 )
@@ -77,6 +79,9 @@ def _to_plain(predicate: Predicate) -> Any:
         return {predicate.operator: _value_to_plain(predicate.value)}
     if isinstance(predicate, Missing):
         return {"missing": True}
+    if isinstance(predicate, Within):
+        circle = (predicate.x, predicate.y, predicate.radius)
+        return {"within": [_value_to_plain(one) for one in circle]}
     if isinstance(predicate, Not):
         return {"not": _to_plain(predicate.part)}
     assert isinstance(predicate, Both | Either)
@@ -113,6 +118,9 @@ def _from_plain(stated: Any) -> Predicate:
     if name == "between":
         low, high = map(_value_from_plain, content)
         return between(low, high)
+    if name == "within":
+        x, y, radius = content
+        return Within(x, y, radius)
     if name == "not":
         return Not(_from_plain(content))
     if name == "missing" and content is True:

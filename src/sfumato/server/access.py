@@ -75,12 +75,17 @@ class Door:
         secret = _secret(call)
         if secret is None and not self.is_open(call):
             raise Unauthorized(known=False)
+        found = self.admitted(secret)
+        call.who = found[0].who
+        return found
+
+    def admitted(self, secret: str | None) -> list[Grant]:
+        """All databases that a token opens; without one, those that never had any."""
         now = time.monotonic()
         until, found = self._recent.get(secret, (0.0, []))
         if now >= until:
             found = self._granted(secret)
             self._recent[secret] = (now + MOMENT, found)
-        call.who = found[0].who
         return found
 
     def _granted(self, secret: str | None) -> list[Grant]:

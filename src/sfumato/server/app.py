@@ -6,13 +6,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 from sfumato.server.access import PUBLIC, Denied, Grant, Unauthorized, anywhere
 from sfumato.server.errors import ApiError, internal
 from sfumato.server.headers import check_origin
 from sfumato.server.http import Call, Gone, Receive, Reply, Scope, Send
-from sfumato.server.ledger_writer import Outdated
 from sfumato.server.pages import not_found
 from sfumato.server.routes import ROUTES, Route
 from sfumato.server.service import Service
@@ -21,13 +20,24 @@ from sfumato.statdb.access.ledger_records import Entry
 _CALL = "sfumato.call"
 
 
+class Beside(Protocol):
+    """What starts and ends with the server, and asks the same databases."""
+
+    async def start(self) -> None:
+        """Begin to serve."""
+
+    async def close(self) -> None:
+        """Answer what is under way, and end."""
+
+
 class App:
     """An ASGI application around Starlette's router: request ids, log, metrics."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
+        self.beside: Sequence[Beside] = ()
         endpoints = {route: Endpoint(service, route) for route in ROUTES}
-        self._router = _router(service, endpoints)
+        self._router = _router(self, endpoints)
         # most requests are to plain addresses, for which Starlette tries all patterns in turn
         self._plain = {
             (route.method, route.path): endpoint
@@ -112,22 +122,13 @@ class Endpoint:
         with service.meter.request(grants[0].who):
             try:
                 anywhere(grants, route.name)
-                return await self._answered(call, grants)
+                return await service.with_rows_that_hold(
+                    lambda: route.handler(service, call, grants)
+                )
             except Denied as denied:
                 service.meter.take(denied.grant.who, 1)
                 await _log_denied(call, denied.grant)
                 raise
-
-    async def _answered(self, call: Call, grants: Sequence[Grant]) -> Reply:
-        """What the handler answers, from rows that hold when the ledger has recorded it."""
-        service = self._service
-        until = time.monotonic() + service.limits.seconds
-        while True:
-            try:
-                return await self._route.handler(service, call, grants)
-            except Outdated as error:
-                if not await service.caught_up(error, until - time.monotonic()):
-                    raise
 
 
 async def _log_denied(call: Call, grant: Grant) -> None:
@@ -144,7 +145,7 @@ async def _log_denied(call: Call, grant: Grant) -> None:
     await grant.served.ledger.append([entry])
 
 
-def _router(service: Service, endpoints: Mapping[Route, Endpoint]) -> Any:
+def _router(app: App, endpoints: Mapping[Route, Endpoint]) -> Any:
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.routing import Route as Registered
@@ -155,20 +156,26 @@ def _router(service: Service, endpoints: Mapping[Route, Endpoint]) -> Any:
     ]
     router = Starlette(
         routes=routes,
-        lifespan=_lifespan(service),
+        lifespan=_lifespan(app),
         exception_handlers={HTTPException: _unrouted},
     )
     router.router.redirect_slashes = False
     return router
 
 
-def _lifespan(service: Service) -> Any:
+def _lifespan(app: App) -> Any:
+    service = app.service
+
     @asynccontextmanager
     async def lifespan(_app: Any) -> AsyncIterator[None]:
         watching = asyncio.create_task(service.watch())
         try:
+            for one in app.beside:
+                await one.start()
             yield
         finally:
+            for one in app.beside:
+                await one.close()
             watching.cancel()
             with suppress(asyncio.CancelledError):
                 await watching

@@ -15,9 +15,14 @@ _COUNTS = 32  # groups that are counted
 _ROWS = 50_000  # that are looked at
 
 
+def of_text(text: str) -> float:
+    """To read a text; at least 1."""
+    return max(1.0, len(text) / _LETTERS)
+
+
 def of_reading(asked: Asked) -> float:
-    """Before a question is read; at least 1."""
-    return max(1.0, len(asked.text) / _LETTERS)
+    """Before a question is read."""
+    return of_text(asked.text)
 
 
 def of_answering(question: Question, rows: int) -> float:

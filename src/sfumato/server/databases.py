@@ -46,6 +46,7 @@ _CACHE = 2**26  # bytes of answers remembered per database
 _TEXTS = 2**23
 _PERIOD = 0.25  # seconds between looks at the headers
 _MOMENT = 0.02
+_HANGS = 8.0  # seconds after which nobody waits for a shared ledger any more
 _PAUSE = 5.0  # seconds before a damaged database is tried again
 _ASKED_FIRST = ("sum", "avg", "min", "max")
 
@@ -111,6 +112,11 @@ class Served:
         self.ledger.look()
         with suppress(StoreError):  # who asks for tokens that are old is told
             self.tokens.look()
+
+    def interrupt(self, seconds: float) -> None:
+        """End what has waited longer than that for a shared ledger."""
+        self.ledger.interrupt(seconds)
+        self.tokens.interrupt(seconds)
 
     def changed(self) -> bool:
         """Whether the header on disk names another state than this one, and is worth a try."""
@@ -237,10 +243,17 @@ async def _watch(served: Served, pool: Executor, tell: Callable[[Served], None])
     while True:
         await asyncio.sleep(_PERIOD)
         if served.place.url is not None:
-            await loop.run_in_executor(pool, served.look)
+            await _looked(served, loop.run_in_executor(pool, served.look))
         if served.changed():
             await loop.run_in_executor(pool, served.reload)
             tell(served)
+
+
+async def _looked(served: Served, look: asyncio.Future[None]) -> None:
+    """Wait for a look at what is shared; if that hangs, so does every answer, and all are ended."""
+    while not (await asyncio.wait({look}, timeout=_HANGS))[0]:
+        served.interrupt(_HANGS)
+    await look
 
 
 def _opened(name: str, folder: Path) -> State:

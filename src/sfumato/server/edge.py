@@ -15,7 +15,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.server.errors import ApiError, invalid
 from sfumato.server.headers import SECURITY
@@ -28,6 +28,22 @@ else:
     HttpToolsProtocol = object  # ``guarded`` adds uvicorn's class, which is imported there
 
 
+class Guest(Protocol):
+    """A connection of any protocol."""
+
+    def end(self) -> None:
+        """End it at once."""
+
+    def refuse(self, error: ApiError) -> None:
+        """Say why, if nothing else is being said, and end the connection."""
+
+    def is_silent(self) -> bool:
+        """Whether it has asked nothing yet."""
+
+    def is_idle(self) -> bool:
+        """Whether no request of it is under way."""
+
+
 @dataclass(slots=True, eq=False)
 class Gate:
     """All connections of one server, the oldest first."""
@@ -35,9 +51,9 @@ class Gate:
     limits: Limits
     places: int
     refused: Counter[str]
-    _open: dict[Connection, None] = field(default_factory=dict)
+    _open: dict[Guest, None] = field(default_factory=dict)
 
-    def enter(self, connection: Connection) -> None:
+    def enter(self, connection: Guest) -> None:
         """Give a new connection a place, somebody else's if need be."""
         if len(self._open) >= self.places and not self._make_room():
             self.refused["full"] += 1
@@ -45,7 +61,7 @@ class Gate:
             return
         self._open[connection] = None
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: Guest) -> None:
         """The connection is gone."""
         self._open.pop(connection, None)
 
@@ -54,12 +70,12 @@ class Gate:
         return len(self._open)
 
     def _make_room(self) -> bool:
-        for wanted in (Connection.is_silent, Connection.is_idle):
-            oldest = next((one for one in self._open if wanted(one)), None)
+        for wanted in ("is_silent", "is_idle"):
+            oldest = next((one for one in self._open if getattr(one, wanted)()), None)
             if oldest is not None:
                 self.refused["displaced"] += 1
                 self.leave(oldest)
-                oldest.transport.abort()
+                oldest.end()
                 return True
         return False
 
@@ -137,6 +153,10 @@ class Connection(HttpToolsProtocol):
         if not self._answering() and not self.transport.is_closing():
             self.transport.write(_told(error))
         self.transport.close()
+
+    def end(self) -> None:
+        """End the connection at once."""
+        self.transport.abort()
 
     def is_silent(self) -> bool:
         """Whether it has asked nothing yet."""

@@ -41,7 +41,10 @@ _REFUSED = (
 
 
 class ApiError(Exception):
-    """Something to tell the client: a code of STATUS, what failed, and what would work."""
+    """Something to tell the client: a code of STATUS, what failed, and what would work.
+
+    ``clause`` is the part of a question that it is about, for protocols that tell it in other ways.
+    """
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class ApiError(Exception):
         position: int | None = None,
         retry_after: float | None = None,
         headers: tuple[tuple[str, str], ...] = (),
+        clause: str | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -60,6 +64,7 @@ class ApiError(Exception):
         self.position = position
         self.retry_after = retry_after
         self.headers = headers
+        self.clause = clause
 
     @property
     def status(self) -> int:
@@ -86,7 +91,9 @@ def invalid(message: str, hint: str) -> ApiError:
 
 def refused(refusal: QueryRefused) -> ApiError:
     """A question that is understood, or nearly, and not answered."""
-    return ApiError("query_refused", refusal.reason, _REFUSED, position=refusal.position)
+    return ApiError(
+        "query_refused", refusal.reason, _REFUSED, position=refusal.position, clause=refusal.clause
+    )
 
 
 def internal() -> ApiError:

@@ -100,6 +100,10 @@ class LedgerWriter:
             # nothing may ask us while we say no, so it has to be found out here
             self.failing = False
 
+    def interrupt(self, seconds: float) -> None:
+        """End what has waited longer than that for the ledger: it fails."""
+        self._ledger.interrupt(seconds)
+
     def writable(self) -> bool:
         """Whether entries can be appended, as far as one can know without appending some."""
         if not self._thread.is_alive() or not self._in_place():

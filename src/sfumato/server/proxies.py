@@ -50,7 +50,17 @@ class Proxies:
             hops = call.headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
             others = [one.strip() for one in hops if not self._knows(one.strip())]
             at = others[-1] if others else at
-        return _network(at)
+        return self.visitor_at(at)
+
+    def visitor_at(self, address: str) -> str:
+        """Whom an address is counted as: one visitor has a whole /64 of IPv6."""
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return address[:50]
+        if found.version == 4:
+            return address
+        return str(ipaddress.ip_network((found, 64), strict=False))
 
     def _knows(self, address: str) -> bool:
         try:
@@ -74,14 +84,3 @@ def require_direct(call: Call) -> None:
             "ask http://127.0.0.1 or http://localhost; behind a proxy, start it with "
             "--behind-proxy",
         )
-
-
-def _network(address: str) -> str:
-    """One visitor has a whole /64 of IPv6, and could use it up."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address[:50]
-    if found.version == 4:
-        return address
-    return str(ipaddress.ip_network((found, 64), strict=False))

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
+from operator import and_, attrgetter
 from typing import Any
 
 from sfumato.answers.group_bounds import Counted
@@ -31,6 +32,7 @@ from sfumato.server.unknown_values import notes_on
 from sfumato.statdb.count.asking import conditions_of
 from sfumato.statdb.count.conditions import Axis, Conditions, Runs, is_all
 from sfumato.statdb.count.plain_text import read_plain_question
+from sfumato.statdb.count.points import PointAxis, found_point
 from sfumato.statdb.responder import Responder
 
 _FEW = 20  # so many values are listed rather than told by their ends
@@ -59,6 +61,10 @@ class Asked:
                 '{"where": {"age": {"between": [30, 50]}, "disease": ["flu", null]}, "by": ["sex"]}'
                 " is one; SQL goes into sql",
             ) from None
+
+    def read_placed(self) -> Query | None:
+        """The same query with the places of all names, where the text is SQL."""
+        return parse(self.text) if self.is_sql else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +106,11 @@ def understood(responder: Responder, asked: Asked, most_groups: int) -> Question
     try:
         return canonical(responder, asked.read(), most_groups)
     except QueryRefused as refusal:
-        if refusal.position is None and asked.is_sql:
-            # the long way knows the place in the text
-            return canonical(responder, parse(asked.text), most_groups)
-        raise
+        # the long way knows the place in the text
+        placed = asked.read_placed() if refusal.position is None else None
+        if placed is None:
+            raise
+        return canonical(responder, placed, most_groups)
     except ParameterError as error:
         position = 1 if asked.is_sql else None
         raise QueryRefused(str(error), clause="SELECT", position=position) from None
@@ -129,10 +136,33 @@ def canonical(responder: Responder, query: Query, most_groups: int) -> Question:
             position=position_of(query, bound.by[-1]),
         )
     where = {name: _predicate(responder.axes[name], runs) for name, runs in kept.items()}
+    # circles stay as they were drawn, also if others have the same points in them: a remembered
+    # answer would tell how somebody else has asked
+    circles = _circles(responder, query)
+    where |= circles
     meant = Query(where, bound.select, bound.by, places=query.places)
-    key = (tuple(kept.items()), bound.select, bound.by)
-    notes = notes_on(query, responder.catalog, responder.axes)
+    key = (tuple(kept.items()), tuple(circles.items()), bound.select, bound.by)
+    columns = {
+        name: one
+        for name, one in query.where.items()
+        if found_point(responder.points, name, responder.catalog) is None
+    }
+    notes = notes_on(columns, responder.catalog, responder.axes)
     return Question(meant, key, sql_of(meant), groups, notes)
+
+
+def _circles(responder: Responder, query: Query) -> dict[str, Predicate]:
+    """What is asked of points, in their order and that of numbers."""
+    found: dict[str, set[Predicate]] = {}
+    for name, predicate in query.where.items():
+        axis = found_point(responder.points, name, responder.catalog)
+        if axis is not None:
+            found.setdefault(axis.name, set()).update(axis.circles(predicate))
+    ordered = {name: sorted(found[name], key=_SIZE) for name in responder.points if name in found}
+    return {name: reduce(and_, circles) for name, circles in ordered.items()}
+
+
+_SIZE = attrgetter("x", "y", "radius")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,6 +180,11 @@ class _Described:
     def axes(self) -> Mapping[str, Axis]:
         """Their public domains."""
         return self.responder.axes
+
+    @property
+    def points(self) -> Mapping[str, PointAxis]:
+        """Pairs of columns that circles are asked about."""
+        return self.responder.points
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from sfumato.core.answer import Answer
-from sfumato.core.predicates import Both, Compare, Either, Missing, OneOf, Predicate
+from sfumato.core.predicates import Both, Compare, Either, Missing, OneOf, Predicate, Within
 from sfumato.core.query import Aggregate, Query
 from sfumato.core.words import Words
 from sfumato.statdb.responder import Responder
@@ -114,12 +114,20 @@ def _condition(name: str, predicate: Predicate, words: Words) -> str:
         return _shown(value) if own is None else isolated(own)
 
     parts = [_part(part, shown) for part in _alternatives(predicate)]
-    return f"{isolated(words.label(name))} {_listed(parts, 'or')}"
+    return f"{isolated(words.measured(name))} {_listed(parts, 'or')}"
 
 
 def _alternatives(predicate: Predicate) -> list[Predicate]:
     found: list[Predicate] = []
     while isinstance(predicate, Either):
+        found.append(predicate.second)
+        predicate = predicate.first
+    return [predicate, *reversed(found)]
+
+
+def _joined(predicate: Predicate) -> list[Predicate]:
+    found: list[Predicate] = []
+    while isinstance(predicate, Both):
         found.append(predicate.second)
         predicate = predicate.first
     return [predicate, *reversed(found)]
@@ -133,6 +141,10 @@ def _part(predicate: Predicate, shown: Callable[[Any], str]) -> str:
             return _listed(sorted(map(shown, values)), "or")
         case Missing():
             return "unknown"
+        case Within(x, y, radius):
+            return f"at most {radius:g} away from ({x:g}, {y:g})"
+        case Both():
+            return _listed((_part(one, shown) for one in _joined(predicate)), "and")
     return "of no value that occurs"
 
 

@@ -7,13 +7,14 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfumato.errors import MissingExtra, ParameterError
 from sfumato.server.access import Door
@@ -33,6 +34,13 @@ PATIENCE = 10  # seconds that requests under way get when the server is stopped
 # seconds that a thread may keep the interpreter while others want it: with the usual 5 milliseconds
 # a long question that is being read makes every other one wait several times as long
 _SWITCH = 0.0005
+
+
+class Wire(NamedTuple):
+    """Where SQL tools connect to: a listening socket, and TLS if there is any."""
+
+    sock: socket.socket
+    tls: ssl.SSLContext | None
 
 
 def create_app(
@@ -59,7 +67,8 @@ def create_app(
     trusted = Proxies.of(proxies)
     if log is None:
         log = Log()
-        _tell_in_lines(logging.getLogger("sfumato"), log)
+        for name in ("sfumato", "psycopg"):
+            _tell_in_lines(logging.getLogger(name), log)
     databases = open_all(folders, log, ledger=ledger, beside=beside)
     try:
         for served in databases.values():
@@ -87,9 +96,9 @@ def create_app(
     )
 
 
-def run(app: App, sock: socket.socket) -> None:
+def run(app: App, sock: socket.socket, wire: Wire | None = None) -> None:
     """Serve until the process is told to stop; requests under way are answered first."""
-    running(create_server(app), sock)
+    running(create_server(app, wire), sock)
 
 
 def running(server: uvicorn.Server, sock: socket.socket) -> None:
@@ -105,11 +114,15 @@ def running(server: uvicorn.Server, sock: socket.socket) -> None:
         sock.close()
 
 
-def create_server(app: App) -> uvicorn.Server:
-    """A server that is not started yet; it is given a listening socket."""
+def create_server(app: App, wire: Wire | None = None) -> uvicorn.Server:
+    """A server that is not started yet; it is given a listening socket, and may have another."""
+    from sfumato.server.wire.endpoint import Endpoint
+
     limits, metrics = app.service.limits, app.service.metrics
     gate = Gate(limits, places_for(limits), metrics.refused)
     metrics.connections = gate.__len__
+    if wire is not None:
+        app.beside = [Endpoint(app.service, gate, wire.sock, wire.tls)]
     return server_of(app, gate, app.service.log)
 
 
@@ -157,10 +170,23 @@ def listen(host: str, port: int, *, spread: bool = False) -> socket.socket:
         ) from error
 
 
-def address_of(sock: socket.socket) -> str:
+def tools(host: str, sock: socket.socket, certificate: str | None, key: str | None) -> Wire:
+    """How SQL tools are served on a socket; where others can reach it, a certificate is needed."""
+    from sfumato.server.wire.startup import tls_context
+
+    if certificate is None and not is_loopback(host):
+        raise ParameterError(
+            f"{host} can be reached by others, and tokens would come there as plain text; give "
+            "--postgres-certificate and --postgres-key, or leave out --postgres-port",
+            parameter="postgres_certificate",
+        )
+    return Wire(sock, None if certificate is None else tls_context(certificate, key))
+
+
+def address_of(sock: socket.socket, scheme: str = "http") -> str:
     """The URL of a listening socket."""
     host, port = sock.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 @contextmanager

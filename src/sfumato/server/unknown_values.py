@@ -12,7 +12,6 @@ from typing import Any
 
 from sfumato.core.attribute import Kind
 from sfumato.core.predicates import Both, Compare, Either, Not, OneOf, Predicate
-from sfumato.core.query import Query
 from sfumato.queries.columns import Catalog
 from sfumato.statdb.count.conditions import Axis
 
@@ -20,10 +19,12 @@ _MOST = 5  # notes
 _LONGEST = 50  # letters of a value that is repeated, or compared
 
 
-def notes_on(query: Query, catalog: Catalog, axes: Mapping[str, Axis]) -> tuple[str, ...]:
-    """A sentence for each of the first few; the query was understood already."""
+def notes_on(
+    where: Mapping[str, Predicate], catalog: Catalog, axes: Mapping[str, Axis]
+) -> tuple[str, ...]:
+    """A sentence for each of the first few; the conditions were understood already."""
     found: dict[str, None] = {}
-    for name, predicate in query.where.items():
+    for name, predicate in where.items():
         column = catalog.find(name)
         axis = axes[column.name]
         if axis.attribute.kind is not Kind.CATEGORICAL:

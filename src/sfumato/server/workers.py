@@ -29,7 +29,7 @@ from typing import IO, Any
 from sfumato.errors import SfumatoError, StoreError
 from sfumato.server.limits import Limits
 from sfumato.server.logs import Log
-from sfumato.server.serving import PATIENCE, create_app, listen, run, stop_quietly
+from sfumato.server.serving import PATIENCE, create_app, listen, run, stop_quietly, tools
 
 _AGAIN = 1.0  # seconds before a worker that has ended is started anew
 _PERIOD = 0.1
@@ -46,6 +46,7 @@ class Plan:
     proxies: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     ledger: str | None = None
+    certificate: Sequence[str | None] = (None, None)  # and its key, for SQL tools
 
     def text(self) -> str:
         """On one line."""
@@ -70,8 +71,16 @@ def sockets(host: str, port: int, count: int) -> list[socket.socket]:
 class Workers:
     """The processes, from ``start`` to ``stop``."""
 
-    def __init__(self, plan: Plan, listening: Sequence[socket.socket], log: Log) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        listening: Sequence[socket.socket],
+        log: Log,
+        tools: Sequence[socket.socket] = (),
+    ) -> None:
+        """``tools`` are sockets for SQL tools, one for each worker like the others, or none."""
         self._plan = plan
+        self._tools = tools
         self._log = log
         self._listening = listening
         self._processes: list[subprocess.Popen[str]] = []
@@ -81,9 +90,9 @@ class Workers:
     def start(self) -> None:
         """Start all; raises what the first one has to say if it cannot."""
         try:
-            self._processes.append(first := self._started(self._listening[0]))
+            self._processes.append(first := self._started(0))
             _require_ready(first, self._plan.folders)
-            self._processes += map(self._started, self._listening[1:])
+            self._processes += map(self._started, range(1, len(self._listening)))
         except BaseException:
             self.stop()
             raise
@@ -129,15 +138,16 @@ class Workers:
         _end(self._processes[at].stdin)
         _end(self._processes[at].stdout)
         self._next[at] = time.monotonic() + _AGAIN
-        self._processes[at] = self._started(self._listening[at])
+        self._processes[at] = self._started(at)
 
-    def _started(self, sock: socket.socket) -> subprocess.Popen[str]:
+    def _started(self, at: int) -> subprocess.Popen[str]:
+        handles = [one.fileno() for one in (self._listening[at], *self._tools[at : at + 1])]
         process = subprocess.Popen(
-            [sys.executable, "-c", f"from {__name__} import work; work({sock.fileno()})"],
+            [sys.executable, "-c", f"from {__name__} import work; work(*{handles})"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            pass_fds=[sock.fileno()],
+            pass_fds=handles,
             start_new_session=True,  # Ctrl-C is for us: we tell them
         )
         assert process.stdin is not None
@@ -162,8 +172,8 @@ def reserved(plan: Plan) -> Iterator[None]:
         yield
 
 
-def work(handle: int) -> None:
-    """The life of a worker, on a socket that it was given."""
+def work(handle: int, tools_handle: int | None = None) -> None:
+    """The life of a worker, on the sockets that it was given."""
     plan = Plan.of(sys.stdin.readline())
     try:
         app = create_app(
@@ -175,12 +185,15 @@ def work(handle: int) -> None:
             ledger=plan.ledger,
             beside=True,
         )
+        wire = None
+        if tools_handle is not None:
+            wire = tools(plan.host, socket.socket(fileno=tools_handle), *plan.certificate)
     except SfumatoError as error:
         print(json.dumps({"problem": str(error)}), flush=True)
         sys.exit(1)
     print(json.dumps({"problem": None}), flush=True)
     threading.Thread(target=_stop_at_end, args=(sys.stdin,), daemon=True).start()
-    run(app, socket.socket(fileno=handle))
+    run(app, socket.socket(fileno=handle), wire)
 
 
 def _stop_at_end(told: IO[str]) -> None:

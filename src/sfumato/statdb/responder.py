@@ -45,6 +45,14 @@ from sfumato.statdb.count.conditions import Axis, Conditions, Runs, is_all
 from sfumato.statdb.count.kernel import a_count
 from sfumato.statdb.count.near_kernel import near_count
 from sfumato.statdb.count.neighbours import NearAnswers
+from sfumato.statdb.count.points import (
+    Pair,
+    PointAxis,
+    point_axes,
+    reaching,
+    refusal_of,
+    require_lines,
+)
 from sfumato.statdb.count.regrouped import RegroupedAnswers
 from sfumato.statdb.count.search import Searcher
 from sfumato.statdb.layout.layout import Layout
@@ -90,6 +98,7 @@ class Responder:
         number of groups that are regrouped among each other, None for whole buckets. With a
         ``seed`` the result can be repeated, by everybody who knows it.
         """
+        require_lines(table.schema.points, table.attributes)
         making = Making.of(m, framework, first, size, cohort).on(table)
         if size is not None and size > table.n_rows:
             raise ParameterError(
@@ -144,7 +153,9 @@ class Responder:
 
     def coded(self, attributes: Mapping[str, Attribute], codes: Mapping[str, Ints]) -> Microdata:
         """Rows in these domains, as a table."""
-        schema = Schema(quasi=self.schema.quasi, sensitive=self.sensitive)
+        schema = Schema(
+            quasi=self.schema.quasi, sensitive=self.sensitive, points=self.schema.points
+        )
         n_rows = len(codes[self.sensitive])
         nothing = pa.table({"": pa.nulls(n_rows)}).select([])
         return Microdata(schema, n_rows, {name: attributes[name] for name in codes}, codes, nothing)
@@ -165,6 +176,11 @@ class Responder:
         return {name: Axis(self.attributes[name]) for name in (*self.schema.quasi, self.sensitive)}
 
     @cached_property
+    def points(self) -> Mapping[str, PointAxis]:
+        """Pairs of attributes that circles are asked about."""
+        return point_axes(self.schema.points, self.axes)
+
+    @cached_property
     def catalog(self) -> Catalog:
         """The columns that can be asked about, and those that are known by name only."""
         asked = [
@@ -176,7 +192,11 @@ class Responder:
             for name, role in self.schema.roles.items()
             if role in _A
         ]
-        return Catalog.of([*asked, *others])
+        points = [
+            Column(name, pa.string(), refusal=refusal_of(axis))
+            for name, axis in self.points.items()
+        ]
+        return Catalog.of([*asked, *others, *points])
 
     def counted(self, conditions: Conditions) -> Counted:
         """How many rows satisfy all conditions."""
@@ -213,10 +233,12 @@ class Responder:
         that of the words.
         """
         places, axes = self._places, self.axes
+        if self.points:
+            conditions = reaching(conditions, self.points)
         quasi = {
             places[name]: runs
             for name, runs in conditions.items()
-            if name in places and not is_all(runs, axes[name])
+            if name in places and not (name in axes and is_all(runs, axes[name]))
         }
         everything = ((0, axes[self.sensitive].size - 1),)
         wanted = conditions.get(self.sensitive, everything)
@@ -226,16 +248,35 @@ class Responder:
         if self.framework == "anatomy":
             return
         for place, runs in quasi.items():
-            if len(runs) > 1:
+            if place >= len(self.schema.quasi):
+                self._require_standing(place)
+            elif len(runs) > 1:
                 name = self.schema.quasi[place]
                 raise QueryRefused(
                     f"the values wanted of {name!r} are not neighbours; boxes answer ranges only",
                     clause=name,
                 )
 
+    def _require_standing(self, place: int) -> None:
+        """Boxes of rows that are regrouped are made along one attribute after the other."""
+        if isinstance(self.stored, Layout):
+            name = [*self.points][place - len(self.schema.quasi)]
+            raise QueryRefused(
+                f"circles around {name!r} are answered by groups of neighbours, or in the "
+                "framework 'anatomy'; the boxes of this database are made anew for every question",
+                clause=name,
+            )
+
     @cached_property
     def _places(self) -> Mapping[str, int]:
-        return {name: place for place, name in enumerate(self.schema.quasi)}
+        return {name: place for place, name in enumerate((*self.schema.quasi, *self.points))}
+
+    def _pairs(self) -> list[Pair]:
+        """Points by the places of their columns."""
+        return [
+            Pair(self._places[one.columns[0]], self._places[one.columns[1]], one.x.size, one.y.size)
+            for one in self.points.values()
+        ]
 
     @cached_property
     def _numbers(self) -> Numbers:
@@ -245,7 +286,8 @@ class Responder:
     def _answers(self) -> NearAnswers | RegroupedAnswers:
         names, stored = self.schema.quasi, self.stored
         sizes = [self.axes[name].size for name in names]
-        searcher = Searcher.of(stored.index, sizes, [stored.codes[name] for name in names])
+        codes = [stored.codes[name] for name in names]
+        searcher = Searcher.of(stored.index, sizes, codes, self._pairs())
         boxed = self.framework == "generalization"
         if isinstance(stored, Neighbourhoods):
             return NearAnswers(stored, searcher, self.axes[self.sensitive].size, boxed)

@@ -11,17 +11,20 @@ conditions need no deeper stack than ten.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from operator import and_, or_
 from typing import NamedTuple
 
 from sqlglot import exp
 
-from sfumato.core.predicates import Compare, Missing, OneOf, Operator, Predicate
-from sfumato.errors import QueryRefused
+from sfumato.core.predicates import Compare, Missing, OneOf, Operator, Predicate, Within
+from sfumato.errors import ParameterError, QueryRefused
 from sfumato.queries.sql.literals import is_literal, kind_of, literal
 from sfumato.queries.sql.nodes import column_name, foreign, only, position, unwrapped
 from sfumato.queries.sql.text import refused
 from sfumato.queries.sql.words import A_CONDITION
+
+CIRCLE = "ST_DWITHIN"
 
 
 class Condition(NamedTuple):
@@ -109,6 +112,8 @@ def _simple(node: exp.Expr, tables: frozenset[str]) -> Condition:
     """A condition without AND, OR and NOT."""
     if type(node) in _OPERATORS:
         return _comparison(node, tables)
+    if type(node) is exp.Anonymous and str(node.this).upper() == CIRCLE:
+        return _circle(node, tables)
     reader = _READERS.get(type(node))
     if reader is None:
         raise _no_condition(node, tables)
@@ -142,6 +147,27 @@ def _comparison(node: exp.Expr, tables: frozenset[str]) -> Condition:
     if type(value) is exp.Column:
         raise _two_columns(name, value, tables)
     return Condition(name, Compare(operator, literal(value), position(value)), position(column))
+
+
+def _circle(node: exp.Expr, tables: frozenset[str]) -> Condition:
+    """ST_DWithin(home, ST_Point(3, 4), 2): a point, and a circle that it lies in."""
+    only(node, CIRCLE, "this", "expressions")
+    parts = node.expressions
+    if len(parts) != 3 or type(parts[1]) is not exp.StPoint:
+        message = f"write {CIRCLE}(home, ST_Point(3, 4), 2): a point, a middle, and how far away"
+        raise refused(message, CIRCLE, position(node))
+    only(parts[1], "ST_Point", "this", "expression")
+    subject, middle, radius = parts
+    numbers = [literal(one) for one in (middle.this, middle.expression, radius)]
+    if any(isinstance(one, bool) or not isinstance(one, int | Decimal) for one in numbers):
+        raise refused("a circle is made of three numbers", CIRCLE, position(middle))
+    name = column_name(subject, CIRCLE, tables)
+    try:
+        x, y, far = numbers
+        circle = Within(x, y, far, position(middle))
+    except ParameterError as error:
+        raise refused(str(error), CIRCLE, position(middle)) from error
+    return Condition(name, circle, position(subject))
 
 
 def _between(node: exp.Expr) -> Predicate:

@@ -27,6 +27,7 @@ from sfumato.core.predicates import (
     OneOf,
     Operator,
     Predicate,
+    Within,
 )
 from sfumato.core.query import Aggregate, Query
 from sfumato.queries.sql.words import FOREIGN_WORDS, NO_ALIASES, UNUSED_WORDS
@@ -70,6 +71,9 @@ def _condition(predicate: Predicate, name: str, *, negated: bool, inside: str) -
         return _joined(parts, word, inside)
     if isinstance(predicate, OneOf):
         return _listed(predicate, name, negated, inside)
+    if isinstance(predicate, Within):
+        x, y, radius = map(_value, (predicate.x, predicate.y, predicate.radius))
+        return f"{'NOT ' * negated}ST_DWithin({name}, ST_Point({x}, {y}), {radius})"
     if isinstance(predicate, Compare):
         return _compared(predicate, name, negated)
     assert isinstance(predicate, Missing)

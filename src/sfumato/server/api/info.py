@@ -51,7 +51,7 @@ async def schema(service: Service, call: Call, grants: Sequence[Grant]) -> Reply
     grant = chosen(grants, call.route, call.parameters("database").get("database"))
     service.meter.take(grant.who, 1)
     state = grant.served.state
-    return Reply.of(await service.run(lambda: _schema(state)))
+    return Reply.of(await service.run(lambda: schema_of(state)))
 
 
 async def ledger(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
@@ -163,7 +163,8 @@ async def metrics(service: Service, call: Call, grants: Sequence[Grant]) -> Repl
     return Reply(text.encode(), "text/plain; version=0.0.4; charset=utf-8")
 
 
-def _schema(state: State) -> dict[str, Any]:
+def schema_of(state: State) -> dict[str, Any]:
+    """What everybody who may ask may know of a database."""
     responder = state.responder
     roles = dict.fromkeys(responder.schema.quasi, "quasi") | {responder.sensitive: "sensitive"}
     words = state.words
@@ -179,6 +180,7 @@ def _schema(state: State) -> dict[str, Any]:
         "framework": responder.framework,
         "generation": state.generation,
         "guarantee": {"short": short_guarantee(responder), "text": long_guarantee(responder)},
+        **({"points": dict(responder.schema.points)} if responder.points else {}),
         "attributes": [
             {**_attribute(responder.attributes[name], role), **_called(name, words)}
             for name, role in roles.items()

@@ -247,7 +247,10 @@ _SCHEMAS: dict[str, Any] = {
         "framework": _TEXT, "generation": _WHOLE,
         "guarantee": _object({"short": _TEXT, "text": _TEXT}),
         "attributes": _list(_ref("Attribute")),
-    }, {"title": _TEXT, "description": _TEXT, "source": _TEXT}),
+    }, {
+        "title": _TEXT, "description": _TEXT, "source": _TEXT,
+        "points": {"type": "object", "additionalProperties": _list(_TEXT)},
+    }),
     "Ledger": _object({
         "records": _list({"type": "object"}), "total": _WHOLE,
         "answers": {"type": "object", "additionalProperties": _TEXT,

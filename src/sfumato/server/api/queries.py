@@ -4,48 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from sfumato.errors import QueryRefused
 from sfumato.server import costs
 from sfumato.server.access import Grant, chosen
-from sfumato.server.answering import (
-    MEDIA,
-    Answered,
-    Form,
-    answer,
-    explain,
-    read,
-    remember,
-    remembered,
-)
-from sfumato.server.databases import State
-from sfumato.server.errors import ApiError, internal, invalid, refused
+from sfumato.server.answering import MEDIA, Form, explain
+from sfumato.server.errors import ApiError, invalid, refused
 from sfumato.server.http import Call, Reply, to_json
-from sfumato.server.questions import Asked, QueryTimeout, Question, asked_of
+from sfumato.server.outcomes import Outcome, recorded, settled, too_slow
+from sfumato.server.questions import Asked, asked_of
 from sfumato.server.service import Service
-from sfumato.statdb.access.ledger_records import Entry
 
 RECEIPT = "X-Receipt"
-
-
-@dataclass(slots=True, eq=False)
-class Outcome:
-    """What became of one question; an answer, or an error.
-
-    ``cached`` is for the metrics alone: it would tell the asker what others have asked.
-    """
-
-    asked: Asked
-    question: Question | None = None
-    answered: Answered | None = None
-    error: ApiError | None = None
-    cached: bool = False
-    receipt: str = ""
-    notes: Sequence[str] = ()
 
 
 async def query(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
@@ -85,25 +57,20 @@ async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Re
     except QueryRefused as refusal:
         raise refused(refusal) from None
     except TimeoutError:
-        raise _timeout(service) from None
+        raise too_slow(service) from None
     return Reply.of({"request_id": call.request_id, "database": grant.served.name, **told})
 
 
 async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form: Form) -> Reply:
     service.meter.take(grant.who, costs.of_reading(asked))
     state = grant.served.state
-    outcome = _recalled(state, asked)
-    if outcome.answered is None:
-        await _answer_all(service, grant.who, state, [outcome])
-    _charge(service, grant.who, state, [outcome])
+    (outcome,) = await settled(service, grant, state, [asked])
     table = b""
     if form != "json" and (answered := outcome.answered) is not None:
         # made before the ledger says that it was sent
         table = await service.run(lambda: answered.table(form))
-    await _log(service, call, grant, state, [outcome])
-    if outcome.error is not None:
-        raise outcome.error
-    assert outcome.answered is not None
+    await recorded(service, grant, call.request_id, state, [outcome])
+    outcome.require_answer()
     receipt = outcome.receipt
     if form != "json":
         return Reply(table, MEDIA[form], headers=((RECEIPT, receipt),))
@@ -125,11 +92,8 @@ async def _batch(
     questions = _many(service, body)
     service.meter.take(grant.who, sum(map(costs.of_reading, questions)))
     state = grant.served.state
-    outcomes = [_recalled(state, asked) for asked in questions]
-    unknown = [one for one in outcomes if one.answered is None]
-    await _answer_all(service, grant.who, state, unknown)
-    _charge(service, grant.who, state, outcomes)
-    await _log(service, call, grant, state, outcomes)
+    outcomes = await settled(service, grant, state, questions)
+    await recorded(service, grant, call.request_id, state, outcomes)
     results = b",".join(_result(one, call.request_id) for one in outcomes)
     return Reply(
         b'{"request_id":"%s",%s,"results":[%s]}' % (call.request_id.encode(), state.head, results)
@@ -143,118 +107,11 @@ def _result(outcome: Outcome, request_id: str) -> bytes:
     return b"{%s}" % _content(outcome)
 
 
-def _recalled(state: State, asked: Asked) -> Outcome:
-    found = remembered(state, asked)
-    if found is None:
-        return Outcome(asked)
-    answered, notes = found
-    return Outcome(asked, answered=answered, cached=True, notes=notes)
-
-
 def _content(outcome: Outcome) -> bytes:
     """What is said of one question, without the braces."""
     assert outcome.answered is not None
     notes = b'"notes":%s,' % to_json(outcome.notes) if outcome.notes else b""
     return b'"receipt":"%s",%s%s' % (outcome.receipt.encode(), notes, outcome.answered.content)
-
-
-def _charge(service: Service, who: str, state: State, outcomes: Sequence[Outcome]) -> None:
-    """Pay for what was found out by reading; remembered answers cost the same as others."""
-    questions = [one.answered.question if one.answered else one.question for one in outcomes]
-    known = [one for one in questions if one is not None]
-    service.meter.charge(who, sum(costs.of_answering(one, state.rows) for one in known))
-
-
-async def _answer_all(
-    service: Service, who: str, state: State, outcomes: Sequence[Outcome]
-) -> None:
-    """Ask the responder, and fill in what it says; what takes too long becomes an error."""
-    if not outcomes:
-        return
-    until = time.monotonic() + service.limits.seconds
-    found: list[Outcome] = []
-
-    def work() -> None:
-        for outcome in outcomes:
-            found.append(_answered(service, state, outcome.asked, until))
-
-    try:
-        async with asyncio.timeout(service.limits.seconds):
-            await service.run_for(who, work)
-    except TimeoutError:
-        pass
-    # a thread that was given up may still add to the list
-    done = list(found)
-    for place, outcome in enumerate(outcomes):
-        if place >= len(done):
-            outcome.error = _timeout(service)
-            continue
-        got = done[place]
-        outcome.question, outcome.answered, outcome.error = got.question, got.answered, got.error
-        if outcome.answered is not None:
-            outcome.cached = got.cached
-            outcome.notes = outcome.question.notes if outcome.question else ()
-            remember(state, outcome.asked, outcome.answered, outcome.notes)
-
-
-def _answered(service: Service, state: State, asked: Asked, until: float) -> Outcome:
-    """One question in a thread of the pool."""
-    outcome = Outcome(asked)
-    try:
-        if time.monotonic() > until:
-            raise QueryTimeout
-        outcome.question = read(state, asked, service.limits.groups)
-        outcome.answered = state.answers.get(outcome.question.key)
-        outcome.cached = outcome.answered is not None
-        if outcome.answered is None:
-            outcome.answered = answer(state, outcome.question, until)
-    except QueryRefused as refusal:
-        outcome.error = refused(refusal)
-    except ApiError as error:
-        outcome.error = error
-    except QueryTimeout:
-        outcome.error = _timeout(service)
-    except Exception as error:
-        service.log.failure("failure", error)
-        outcome.error = internal()
-    return outcome
-
-
-async def _log(
-    service: Service, call: Call, grant: Grant, state: State, outcomes: Sequence[Outcome]
-) -> None:
-    """Append to the ledger; nothing may be sent before this returns."""
-    if not outcomes:
-        return
-    entries = [_entry(call, grant, state, one) for one in outcomes]
-    records = await grant.served.ledger.append(entries)
-    for one, record in zip(outcomes, records, strict=True):
-        one.receipt = str(record.receipt)
-    questions, name = service.metrics.questions, grant.served.name
-    for one in outcomes:
-        became = one.error.code if one.error else "cached" if one.cached else "answered"
-        questions[name, became] += 1
-
-
-def _entry(call: Call, grant: Grant, state: State, outcome: Outcome) -> Entry:
-    kind: Literal["answer", "refusal"] = "answer"
-    question, said, kept = outcome.question, "", None
-    if outcome.answered is not None:
-        question, said = outcome.answered.question, outcome.answered.recorded
-        kept = outcome.answered.kept
-    elif outcome.error is not None:
-        kind, said = "refusal", outcome.error.code
-    return Entry(
-        request_id=call.request_id,
-        who=grant.who,
-        role=grant.role,
-        kind=kind,
-        question=outcome.asked.text,
-        canonical=None if question is None else question.sql,
-        answer=said,
-        generation=state.generation,
-        kept=kept,
-    )
 
 
 def read_body(call: Call, raw: bytes) -> dict[str, Any]:
@@ -317,11 +174,3 @@ def _form(call: Call, parameters: dict[str, str]) -> Form:
     if stated not in get_args(Form):
         raise invalid("there is no such format", f"known are: {', '.join(get_args(Form))}")
     return cast(Form, stated)
-
-
-def _timeout(service: Service) -> ApiError:
-    return ApiError(
-        "timeout",
-        f"the question took longer than {service.limits.seconds:g} seconds",
-        "ask for fewer groups, or try again when the server has less to do",
-    )

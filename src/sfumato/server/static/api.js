@@ -26,6 +26,9 @@ export const ask = (database, question, signal) =>
     signal,
   });
 
+/** Many questions at once; each has an answer or an error. */
+export const askMany = (database, questions, signal) => ask(database, { queries: questions }, signal);
+
 async function call(address, options = {}) {
   for (let attempt = 1; ; attempt++) {
     try {

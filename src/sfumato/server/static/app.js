@@ -7,6 +7,7 @@ import { byId, fill, make } from "./dom.js";
 import { capital, endsOf, listed, number, sentence } from "./format.js";
 import { forgetAll, remember, remembered } from "./history.js";
 import { COUNT, databaseOf, empty, fromAddress, toAddress, toBody, toSql, words } from "./question.js";
+import { pointsOf } from "./map.js";
 import { called, learn, valueWords } from "./words.js";
 
 const builder = new Builder();
@@ -126,8 +127,9 @@ async function open(name) {
   page.schema = null;
   const schema = await schemaOf(name);
   page.schema = { ...schema, database: name };
-  learn(schema.attributes);
-  builder.offer(schema.attributes);
+  page.schema.attributes = [...schema.attributes, ...pointsOf(schema)];
+  learn(page.schema.attributes);
+  builder.offer(page.schema.attributes, name);
   const about = [schema.title, schema.description, schema.source && `Source: ${schema.source}`].filter(Boolean).map(sentence);
   byId("lead").textContent = [...about, `${number(schema.rows)} people are in the database “${name}”.`, "Every answer is an interval that holds the truth."].join(" ");
   const hidden = listed(schema.attributes.filter((one) => one.role === "sensitive").map((one) => called(one.name)));

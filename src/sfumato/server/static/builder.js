@@ -2,6 +2,7 @@
 
 import { byId, fill, make } from "./dom.js";
 import { kindOf, label } from "./format.js";
+import { pointWidget } from "./map.js";
 import { COUNT, MEASURES, conditionWords, empty, groupCount, quoted } from "./question.js";
 import { conditionWidget } from "./widgets.js";
 import { called, valueWords } from "./words.js";
@@ -22,12 +23,13 @@ export class Builder {
   }
 
   /** Offer the attributes of a database. */
-  offer(attributes) {
+  offer(attributes, database) {
     this.attributes = attributes;
+    this.database = database;
     byId("find-attribute").hidden = attributes.length <= MANY;
     byId("find-attribute").value = "";
     this.#offerMeasures();
-    fill(byId("columns"), make("ul", { class: "column-list" }, attributes.map((one) => this.#column(one))));
+    fill(byId("columns"), make("ul", { class: "column-list" }, attributes.filter((one) => one.kind !== "point").map((one) => this.#column(one))));
     this.show(empty());
   }
 
@@ -79,7 +81,8 @@ export class Builder {
       show();
     };
     const draw = () => {
-      fill(body, conditionWidget(attribute, id, this.question.where.get(attribute.name), changed));
+      const widget = attribute.kind === "point" ? pointWidget : conditionWidget;
+      fill(body, widget(attribute, id, this.question.where.get(attribute.name), changed, this.#place(attribute)));
       show();
     };
     const box = make(
@@ -95,11 +98,24 @@ export class Builder {
     return box;
   }
 
+  /** What a map has to know of the rest of the question. */
+  #place(point) {
+    return {
+      database: () => this.database,
+      question: () => this.question,
+      ranged: (ranges) => {
+        this.question.where.delete(point.name);
+        for (const [{ name }, [from, to]] of ranges) this.question.where.set(name, { from, to, unknown: false });
+        this.show(this.question);
+      },
+    };
+  }
+
   #offerSplits() {
     const [first, second] = this.question.by;
     const options = (chosen, without, nothing) => [
       make("option", { value: "", text: nothing }),
-      ...this.attributes.filter((one) => one.name !== without).map((one) =>
+      ...this.attributes.filter((one) => one.name !== without && one.kind !== "point").map((one) =>
         make("option", { value: one.name, selected: one.name === chosen, text: `${called(one.name)} (${one.size.toLocaleString("en-US")})` })),
     ];
     fill(byId("by-1"), options(first, undefined, "nothing: one answer"));

@@ -3,7 +3,8 @@
 //   {mode: "pick", measure: {function: "count", of: ""}, where: Map(name -> condition), by: [name]}
 //   {mode: "sql", sql: "SELECT ..."}
 //
-// A condition is {values: [..]} (null stands for unknown) or {from, to, unknown}; "" is no limit.
+// A condition is {values: [..]} (null stands for unknown) or {from, to, unknown}; "" is no limit; that
+// on a point is {circle: {x, y, radius}}.
 // The address keeps the question behind "#", which browsers do not send to anybody.
 
 import { kindOf, label, listed } from "./format.js";
@@ -23,6 +24,7 @@ export function toAddress(database, question) {
   }
   parts.set("of", [question.measure.function, question.measure.of].filter(Boolean).join(":"));
   for (const [name, condition] of question.where) {
+    if (condition.circle) parts.set(`within.${name}`, circleParts(condition.circle).join(" "));
     for (const value of condition.values ?? []) {
       if (value === null) parts.append(`unknown.${name}`, "yes");
       else parts.append(`is.${name}`, String(value));
@@ -49,7 +51,7 @@ export function fromAddress(address, attributes) {
   question.by = parts.getAll("by");
   question.by.forEach((one) => known(one, attributes));
   for (const [key, value] of parts) {
-    const [, part, of] = /^(is|from|to|unknown)\.(.*)$/s.exec(key) ?? [];
+    const [, part, of] = /^(is|from|to|unknown|within)\.(.*)$/s.exec(key) ?? [];
     if (part) addPart(question, part, known(of, attributes), value);
   }
   // equal questions look equal, whatever was picked first
@@ -66,6 +68,7 @@ function known(name, attributes) {
 }
 
 function addPart(question, part, attribute, text) {
+  if (part === "within" || attribute.kind === "point") return addCircle(question, attribute, text);
   const listed = attribute.kind !== "numerical";
   const start = listed ? { values: [] } : { from: "", to: "", unknown: false };
   const condition = question.where.get(attribute.name) ?? start;
@@ -74,6 +77,16 @@ function addPart(question, part, attribute, text) {
   else if (part === "unknown") condition.unknown = true;
   else condition[part] = typeof attribute.min === "number" ? Number(text) : text;
   question.where.set(attribute.name, condition);
+  return undefined;
+}
+
+const circleParts = ({ x, y, radius }) => [x, y, radius];
+
+function addCircle(question, { name, kind }, text) {
+  const [x, y, radius, ...more] = text.split(" ").map(Number);
+  const whole = kind === "point" && !more.length && [x, y, radius].every(Number.isFinite) && radius >= 0;
+  if (!whole) throw new Error(`The address asks for a circle around “${name}” that is none.`);
+  question.where.set(name, { circle: { x, y, radius } });
 }
 
 /** Values as the domain orders them, unknown last. */
@@ -98,6 +111,7 @@ export function toBody(question) {
 }
 
 function predicate(condition) {
+  if (condition.circle) return { within: circleParts(condition.circle) };
   if (condition.values) return condition.values.map(plain);
   const { from, to, unknown } = condition;
   const missing = { missing: true };
@@ -126,6 +140,10 @@ export function toSql(question) {
 }
 
 function sqlCondition(name, condition) {
+  if (condition.circle) {
+    const [x, y, radius] = circleParts(condition.circle);
+    return `ST_DWithin(${name}, ST_Point(${x}, ${y}), ${radius})`;
+  }
   const parts = condition.values ? sqlList(name, condition.values) : sqlRange(name, condition);
   return parts.length > 1 ? `(${parts.join(" OR ")})` : parts[0];
 }
@@ -173,6 +191,10 @@ export function conditionWords(condition, most = 3, name = "") {
   if (condition.values) {
     const words = condition.values.map((value) => (value === null ? "unknown" : valueWords(name, value)));
     return words.length > most ? `${words.slice(0, most - 1).join(", ")} or ${words.length - most + 1} more` : listed(words);
+  }
+  if (condition.circle) {
+    const [x, y, radius] = circleParts(condition.circle).map(label);
+    return `at most ${radius} away from (${x}, ${y})`;
   }
   const { from, to, unknown } = condition;
   const parts = [];

@@ -60,6 +60,9 @@ class KeptBook(ABC):
     def has_room(self) -> bool:
         """Whether the next records will fit."""
 
+    def interrupt(self, seconds: float) -> None:  # noqa: B027 - a file does not keep one waiting
+        """End what has waited longer than that."""
+
     @abstractmethod
     def close(self) -> None:
         """Let go of it."""

@@ -6,7 +6,10 @@ refused. Every wait has an end, also for a network that swallows what is sent.
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -55,6 +58,8 @@ class Link:
         self._known = known
         self._turn = threading.Lock()
         self._connection: Connection | None = None
+        self._since: float | None = None
+        self._interrupted = False
 
     def read(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """All lines of an answer."""
@@ -78,6 +83,18 @@ class Link:
 
         return self._tried(run, lambda: not ended)
 
+    def interrupt(self, seconds: float) -> None:
+        """End what has waited longer than that; any other thread may say so.
+
+        A server that hangs keeps its connections open, and no limit of its own ends anything.
+        """
+        connection, since = self._connection, self._since
+        if connection is None or since is None or time.monotonic() - since < seconds:
+            return
+        self._interrupted = True
+        with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as end:
+            end.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Let go of it."""
         with self._turn:
@@ -89,15 +106,19 @@ class Link:
         """Do it, a second time if what was at hand turns out to be lost."""
         with self._turn, self._explained():
             was_open = self._connection is not None
+            self._since, self._interrupted = time.monotonic(), False
             try:
                 return work(self._ready())
             except Exception:
                 lost = self._connection is not None and self._connection.closed
                 if lost:
                     self._drop()
-                if not (lost and was_open and again()):
+                if not (lost and was_open and again()) or self._interrupted:
                     raise
-            return work(self._ready())
+                self._since = time.monotonic()
+                return work(self._ready())
+            finally:
+                self._since = None
 
     def _ready(self) -> Connection:
         if self._connection is None:

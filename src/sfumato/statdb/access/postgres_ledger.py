@@ -177,6 +177,10 @@ class PostgresLedger(KeptBook):
     def require_in_place(self) -> None:
         """Nothing: a connection that is made anew is looked at then."""
 
+    def interrupt(self, seconds: float) -> None:
+        """End what has waited longer than that for PostgreSQL."""
+        self._link.interrupt(seconds)
+
     def can_write(self) -> bool:
         """Whether a record could be written, tried without one."""
         try:

@@ -58,6 +58,10 @@ class SharedShelf:
             self._version = version
         self._looked = now
 
+    def interrupt(self, seconds: float) -> None:
+        """End what has waited longer than that for PostgreSQL."""
+        self._ledger.interrupt(seconds)
+
     @contextmanager
     def changing(self, done: str) -> Iterator[Pen]:
         """Change them; the ledger's record is of the same transaction."""

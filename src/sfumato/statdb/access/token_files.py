@@ -48,6 +48,10 @@ class Shelf(Protocol):
         """Find out what others have written, where that takes long; never in an event loop."""
         ...
 
+    def interrupt(self, seconds: float) -> None:
+        """End what has waited longer than that."""
+        ...
+
     def changing(self, done: str) -> AbstractContextManager[Pen]:
         """Change them; what is ``done`` stands in the ledger before it holds."""
         ...
@@ -108,6 +112,9 @@ class FileShelf:
 
     def look(self) -> None:
         """Nothing: a look at the file is short, and taken when somebody asks."""
+
+    def interrupt(self, seconds: float) -> None:
+        """Nothing: a file does not keep one waiting."""
 
     @contextmanager
     def changing(self, done: str) -> Iterator[Pen]:

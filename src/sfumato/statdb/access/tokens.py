@@ -108,6 +108,10 @@ class Tokens:
         """Find out what others have written, where that takes long."""
         self._shelf.look()
 
+    def interrupt(self, seconds: float) -> None:
+        """End what has waited longer than that."""
+        self._shelf.interrupt(seconds)
+
     def require_in_place(self) -> None:
         """Raise unless what is read is what the owner changes."""
         self._shelf.require_in_place()

@@ -29,6 +29,7 @@ from sfumato.queries.binding import bind as bind_names
 from sfumato.queries.columns import Catalog, position_of
 from sfumato.statdb.count.conditions import Axis, Conditions, Runs, common
 from sfumato.statdb.count.plain_text import read_plain
+from sfumato.statdb.count.points import PointAxis, found_point
 
 
 class Counting(Protocol):
@@ -42,6 +43,11 @@ class Counting(Protocol):
     @property
     def axes(self) -> Mapping[str, Axis]:
         """Their public domains."""
+        ...
+
+    @property
+    def points(self) -> Mapping[str, PointAxis]:
+        """Pairs of them that circles are asked about."""
         ...
 
     def counted(self, conditions: Conditions) -> Counted:
@@ -105,6 +111,10 @@ def conditions_of(source: Counting, query: Query) -> Conditions:
     """The codes that a query wants of every attribute that it names, or a refusal."""
     found: dict[str, Runs] = {}
     for name, predicate in query.where.items():
+        point = found_point(source.points, name, source.catalog) if source.points else None
+        if point is not None:
+            found[point.name] = point.runs(predicate)
+            continue
         axis = source.axes.get(name)
         runs = None if axis is None else axis.quick_runs(predicate)
         if runs is None:

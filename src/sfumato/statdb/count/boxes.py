@@ -17,6 +17,8 @@ import numpy as np
 
 from sfumato.core.arrays import Codes, Flags, Floats, Words
 from sfumato.statdb.count.conditions import Runs
+from sfumato.statdb.count.point_kernel import codes_inside
+from sfumato.statdb.count.points import Pair
 from sfumato.statdb.count.search import Known, Searcher, remembered
 from sfumato.statdb.layout.bucketization import WORD
 from sfumato.statdb.layout.index import choose_bases, index_in
@@ -33,10 +35,13 @@ class GroupBoxes:
     high: Codes
     searcher: Searcher
     known: Known
+    pairs: tuple[Pair, ...] = ()
 
     @classmethod
-    def of(cls, stored: Neighbourhoods, sizes: Sequence[int]) -> GroupBoxes:
-        """The boxes of stored groups; ``sizes`` are those of the domains."""
+    def of(
+        cls, stored: Neighbourhoods, sizes: Sequence[int], pairs: tuple[Pair, ...] = ()
+    ) -> GroupBoxes:
+        """The boxes of stored groups; ``sizes`` are those of the domains, ``pairs`` points."""
         occupied, groups = stored.occupied(), stored.groups
         # a group without a row is dropped when its last one leaves, so none is empty
         starts = np.searchsorted(occupied, groups.base[:-1])
@@ -50,7 +55,7 @@ class GroupBoxes:
         twice = np.repeat(np.array(sizes), 2).tolist()
         everybody = marked_words(np.ones(groups.n_groups, np.bool_), n_words)
         index = index_in(choose_bases(twice, _MOST_BITMAPS), list(ends), everybody)
-        return cls(low, high, Searcher.of(index, twice, list(ends)), {})
+        return cls(low, high, Searcher.of(index, twice, list(ends)), {}, pairs)
 
     @property
     def bitmaps(self) -> Words:
@@ -61,23 +66,41 @@ class GroupBoxes:
         """The steps to the groups in reach of conditions, by their places in the schema."""
         steps: list[int] = []
         for condition in quasi.items():
+            if condition[0] >= len(self.low):
+                continue  # a point: x and y say where
             steps += self.known.get(condition) or self._way(*condition)
         return steps
 
     def inside(self, groups: Codes, quasi: Mapping[int, Runs]) -> Flags:
         """Whether the boxes of groups lie inside conditions, which are single runs."""
-        found = np.ones(len(groups), np.bool_)
-        for axis, ((first, last),) in quasi.items():
-            found &= (self.low[axis, groups] >= first) & (self.high[axis, groups] <= last)
+        found: Flags = self.shares(groups, quasi) == 1.0
         return found
 
     def shares(self, groups: Codes, quasi: Mapping[int, Runs]) -> Floats:
         """The part of every box that lies in conditions, all codes in it being equally likely."""
         share = np.ones(len(groups))
-        for axis, ((first, last),) in quasi.items():
+        done: set[int] = set()
+        for place in range(len(self.low), len(self.low) + len(self.pairs)):
+            if place in quasi:
+                pair = self.pairs[place - len(self.low)]
+                share *= self._part(groups, pair, quasi[place])
+                done |= {place, pair.x, pair.y}
+        for axis in quasi.keys() - done:
+            ((first, last),) = quasi[axis]
             low, high = self.low[axis, groups], self.high[axis, groups]
             share *= (np.minimum(high, last) - np.maximum(low, first) + 1) / (high - low + 1)
         return share
+
+    def _part(self, groups: Codes, pair: Pair, runs: Runs) -> Floats:
+        """The part of every box that lies in a region, which is inside of x and y."""
+        region = pair.region(runs)
+        x_low, x_high, y_low, y_high = (
+            side[axis] for axis in (pair.x, pair.y) for side in (self.low, self.high)
+        )
+        found = codes_inside(groups, x_low, x_high, y_low, y_high, region.low, region.high)
+        sizes = (x_high - x_low + 1).astype(np.int64) * (y_high - y_low + 1)
+        part: Floats = found / sizes[groups]
+        return part
 
     def _way(self, axis: int, runs: Runs) -> tuple[int, ...]:
         """The steps of one condition, as two: one for each end of a box."""

@@ -99,8 +99,12 @@ class NearAnswers:
         sizes = base[groups + 1] - base[groups]
         share, lack = rows / sizes, sizes - rows
         if boxed:
-            share *= self._boxes.shares(groups, quasi)
-            lack = np.where(self._boxes.inside(groups, quasi), lack, sizes)
+            part = self._boxes.shares(groups, quasi)
+            lack, share = np.where(part == 1.0, lack, sizes), share * part
+            # a corner of a rectangle may be no part of a circle: nobody of the group is inside
+            touched = part > 0
+            groups, values = groups[touched], values[touched]
+            share, lack, rows = share[touched], lack[touched], rows[touched]
         return Tally(groups, values, Scope(share, lack, rows))
 
     def _asked(
@@ -124,7 +128,7 @@ class NearAnswers:
 
     @cached_property
     def _boxes(self) -> GroupBoxes:
-        return GroupBoxes.of(self.stored, self.searcher.sizes)
+        return GroupBoxes.of(self.stored, self.searcher.sizes, self.searcher.pairs)
 
     @cached_property
     def _signatures(self) -> Searcher:

@@ -12,6 +12,8 @@ import numpy as np
 from sfumato.core.arrays import Counts, Ints, Words
 from sfumato.statdb.count.conditions import Runs
 from sfumato.statdb.count.match_kernel import mark_codes
+from sfumato.statdb.count.point_kernel import mark_points
+from sfumato.statdb.count.points import Pair
 from sfumato.statdb.layout.index import EVERYBODY, NOBODY, Index
 
 _MOST_STEPS = 256  # looking at every row takes about as long as so many bitmaps
@@ -36,15 +38,24 @@ class Searcher:
     codes: tuple[Ints, ...]
     nothing_more: Words
     known: Known
+    pairs: tuple[Pair, ...] = ()
 
     @classmethod
-    def of(cls, index: Index, sizes: Sequence[int], codes: Sequence[Ints]) -> Searcher:
-        """Prepare an index; ``sizes`` are the numbers of codes."""
-        pairs = list(zip(index.bases.tolist(), index.first.tolist(), strict=True))
+    def of(
+        cls,
+        index: Index,
+        sizes: Sequence[int],
+        codes: Sequence[Ints],
+        pairs: Sequence[Pair] = (),
+    ) -> Searcher:
+        """Prepare an index; ``sizes`` are the numbers of codes, ``pairs`` are points, whose places
+        come after those of attributes.
+        """
+        starting = list(zip(index.bases.tolist(), index.first.tolist(), strict=True))
         starts = index.digit_starts.tolist()
-        digits = tuple(tuple(pairs[a:b]) for a, b in pairwise(starts))
+        digits = tuple(tuple(starting[a:b]) for a, b in pairwise(starts))
         none = np.empty((0, index.bitmaps.shape[1]), np.uint64)
-        return cls(index.bitmaps, digits, tuple(sizes), tuple(codes), none, {})
+        return cls(index.bitmaps, digits, tuple(sizes), tuple(codes), none, {}, tuple(pairs))
 
     def search(self, conditions: Mapping[int, Runs]) -> Search:
         """What to combine for conditions on quasi-identifiers, by their places in the schema."""
@@ -57,6 +68,9 @@ class Searcher:
         more: list[Words] = []
         for condition in conditions.items():
             quasi, runs = condition
+            if quasi >= len(self.digits):
+                more.append(self._points(quasi, runs, conditions))
+                continue
             known = self.known.get(condition)
             if known is not None:
                 steps += known
@@ -92,6 +106,16 @@ class Searcher:
                 steps += (up_to, NOBODY)
             else:
                 steps += (NOBODY if digit == 0 else first + digit - 1, up_to)
+
+    def _points(self, place: int, runs: Runs, conditions: Mapping[int, Runs]) -> Words:
+        """Those of a region, among the places in the rectangle around it."""
+        pair = self.pairs[place - len(self.digits)]
+        around = {axis: conditions[axis] for axis in (pair.x, pair.y) if axis in conditions}
+        steps, more = self.ways(around)
+        xs, ys = (self.codes[axis].astype(np.int32) for axis in (pair.x, pair.y))
+        return mark_points(
+            self.bitmaps, np.array(steps, np.int64), more, xs, ys, *pair.region(runs)
+        )
 
     def _marked(self, quasi: int, runs: Runs) -> Words:
         marks = np.zeros(self.sizes[quasi], np.int64)

@@ -19,6 +19,7 @@ def stated_schema(schema: Schema, attributes: Mapping[str, Attribute]) -> dict[s
     words = schema.words.to_dict()
     return {
         **({"words": words} if words else {}),
+        **({"points": {n: list(p) for n, p in schema.points.items()}} if schema.points else {}),
         "identifiers": list(schema.identifiers),
         "quasi": list(schema.quasi),
         "sensitive": list(schema.sensitive),
@@ -83,6 +84,7 @@ def restored_schema(stated: Mapping[str, Any], attributes: Mapping[str, Attribut
             if attribute.taxonomy is not None
         },
         words=Words(**stated.get("words", {})),
+        points=stated.get("points", {}),
     )
 
 

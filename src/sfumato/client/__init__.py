@@ -54,9 +54,15 @@ def connect(
 ) -> Connection:
     """Connect to a server, and choose one of its databases; it may be left out if there is one.
 
+    With postgresql://HOST:PORT/DATABASE it is asked over the port for SQL tools.
+
     ``timeout`` is the longest wait for a response, and ``patience`` for a busy server in all, both
     in seconds.
     """
+    if urlsplit(url).scheme in ("postgresql", "postgres"):
+        from sfumato.client import postgres
+
+        return postgres.connect(url, token, database, timeout)
     line = _Line.to(url, token, timeout, patience)
     try:
         known = [one["name"] for one in line.json("GET", "/v1/databases")["databases"]]
@@ -86,7 +92,7 @@ class Connection:
         """Answer ``SELECT ... FROM t [WHERE ...] [GROUP BY ...]``; empty groups are included."""
         address, question = self._address("/v1/query", format="arrow"), _question_of(query)
         with pa.ipc.open_stream(self._line.ask(address, question)) as stream:
-            return _result(stream.read_all())
+            return result_of(stream.read_all())
 
     def counts(self, queries: Iterable[str | Query]) -> CountAnswers:
         """How many rows satisfy each query of a workload, as arrays."""
@@ -182,11 +188,19 @@ def _count_of(told: Mapping[str, Any]) -> Answer:
     return Answer(float(one["estimate"]), one["lo"], one["hi"])
 
 
+def count_of(result: Result) -> Answer:
+    """The answer of a result that counts, and does no more."""
+    if result.by or result.names != (COUNT.name,):
+        raise _not_a_count()
+    one = result.answer
+    return Answer(float(one.estimate), one.lo, one.hi)
+
+
 def _not_a_count() -> QueryRefused:
     return QueryRefused("count answers how many rows; use query for the rest", clause="SELECT")
 
 
-def _result(table: pa.Table) -> Result:
+def result_of(table: pa.Table) -> Result:
     """The result whose ``table`` this is; what the table does not show is beside it."""
     names = _aggregates(table.column_names)
     by = table.column_names[: table.num_columns - len(ENDINGS) * len(names)]
@@ -256,7 +270,7 @@ class _Line:
         host, secure = parts.hostname or "", parts.scheme == "https"
         if token is not None and not (token.isascii() and token.isprintable()):
             raise ParameterError("this is no token; one looks like sfu_...", parameter="token")
-        if token is not None and not secure and not _is_near(host):
+        if token is not None and not secure and not is_near(host):
             warnings.warn(
                 "the token goes over the network as plain text; use https",
                 SfumatoWarning,
@@ -368,7 +382,7 @@ def _error(status: int, told: Mapping[str, Any]) -> RemoteError | QueryRefused:
     )
 
 
-def _is_near(host: str) -> bool:
+def is_near(host: str) -> bool:
     """Whether a host is this machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

@@ -1,0 +1,1 @@
+"""The PostgreSQL protocol, version 3: any SQL tool may ask."""
