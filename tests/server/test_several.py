@@ -42,6 +42,7 @@ from tests.server.kit import (
     secret,
 )
 from tests.server.test_reload import change
+from tests.server.wire.kit import serving
 from tests.support.postgres import postgres_server
 from tests.support.waiting import PATIENCE, eventually
 
@@ -265,6 +266,21 @@ def test_no_answer_of_old_rows_follows_the_announcement(place: Place, tmp_path: 
     assert check_log(place.folder, ledger=place.url).ok
     with pytest.raises(StoreError, match="outdated"):
         _reopened_from_before(copy)
+
+
+def test_a_tool_that_asks_at_the_switch_is_told_of_the_new_rows(place: Place) -> None:
+    name = place.folder.name.removesuffix(".statdb")
+    with (
+        serving(place.folder, ledger=place.url) as served,
+        served.connected(name) as session,
+    ):
+        asked = "SELECT COUNT(*) FROM t"
+        assert session.execute(asked).fetchall() == [(600, 600)]
+        for turn in range(3):
+            change(place.folder, 10 * turn, ledger=place.url)
+            left = 590 - 10 * turn
+            assert session.execute(asked).fetchall() == [(left, left)]
+    assert [one.entry.kind for one in shared(place)].count("answer") == 4
 
 
 def _reopened_from_before(copy: Place) -> None:
