@@ -47,7 +47,7 @@ _SWEEPS, _TOLERANCE = 50, 1e-3  # until groups give what they have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Within:
+class WithinGroups:
     """The chance of each value of its group for every row: ``lines[i]`` are the lines of the
     ``tables`` that row i has, ``scale`` what is added to entries of the groups' ``values``.
     """
@@ -59,7 +59,9 @@ class Within:
     scale: Floats
 
     @classmethod
-    def learn(cls, lines: Codes, ends: Sequence[int], groups: Codes, values: Histograms) -> Within:
+    def learn(
+        cls, lines: Codes, ends: Sequence[int], groups: Codes, values: Histograms
+    ) -> WithinGroups:
         """From groups and their values; axis j of people has the lines up to ``ends[j]``."""
         announce(hand_out)
         heads = np.append(0, np.cumsum(np.bincount(groups, minlength=values.n_groups)))
@@ -106,7 +108,7 @@ class LearntTables(GroupedTables):
     anything but COUNT, as usual.
     """
 
-    within: Mapping[str, Within] | None = None
+    within: Mapping[str, WithinGroups] | None = None
 
     def find(self, where: Where) -> Found:
         """As usual, with another share of each group."""
@@ -135,7 +137,7 @@ class LearntTables(GroupedTables):
         return found._replace(estimate=expected)
 
     @property
-    def _learnt(self) -> Mapping[str, Within]:
+    def _learnt(self) -> Mapping[str, WithinGroups]:
         return self.within or {}
 
     def _target(self, names: Where | Sequence[str]) -> str | None:
@@ -161,7 +163,7 @@ def learnt(tables: GroupedTables, quasi: Sequence[str]) -> LearntTables:
     lines, ends = _lines(first, tables.catalog, quasi)
     groups = first.groups()
     within = {
-        name: Within.learn(lines, ends, groups, table.histograms(name))
+        name: WithinGroups.learn(lines, ends, groups, table.histograms(name))
         for table in tables.tables[1:]
         for name in table.names
     }
