@@ -16,7 +16,8 @@ from tests.server.test_page import bounds, question, sentence
 from tests.support.browsing import Open, browser, contexts, needs_chromium, visit
 from tests.support.seeds import long_seed
 
-__all__ = ["browser", "contexts", "visit"]  # fixtures, which tests take by name
+__all__ = ["browser", "contexts", "visit"]  # fixtures
+
 pytestmark = needs_chromium
 ASKED = "ST_DWithin(home, ST_Point(40, 60), 20)"
 

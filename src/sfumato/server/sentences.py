@@ -114,7 +114,7 @@ def _condition(name: str, predicate: Predicate, words: Words) -> str:
         return _shown(value) if own is None else isolated(own)
 
     parts = [_part(part, shown) for part in _alternatives(predicate)]
-    return f"{isolated(words.label(name))} {_listed(parts, 'or')}"
+    return f"{isolated(words.measured(name))} {_listed(parts, 'or')}"
 
 
 def _alternatives(predicate: Predicate) -> list[Predicate]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import re
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -15,6 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+import sfumato as sf
 from sfumato.errors import LedgerError, ParameterError
 from sfumato.server.limits import Limits
 from sfumato.server.serving import listen, tools
@@ -22,7 +25,7 @@ from sfumato.server.wire.startup import tls_context
 from sfumato.statdb.access.ledger import Ledger
 from sfumato.statdb.access.tokens import Tokens
 from sfumato.statdb.responder import Responder
-from tests.server.kit import copied, get, records, secret
+from tests.server.kit import MAIN, copied, get, records, secret
 from tests.server.wire.kit import Raw, fields, serving, startup
 from tests.support.waiting import PATIENCE, eventually
 
@@ -248,3 +251,24 @@ def test_a_stopping_server_says_so(folder_of_people: Path, tmp_path: Path) -> No
     kind, body = raw.until(b"E")[-1]
     assert (kind, fields(body)["C"]) == (b"E", "57P01")
     raw.__exit__()
+
+
+@pytest.mark.slow
+def test_workers_share_the_port_for_tools(folder_of_people: Path, tmp_path: Path) -> None:
+    folder = copied(folder_of_people, tmp_path)
+    options = ["--port", "0", "--postgres-port", "0", "--workers", "2"]
+    with subprocess.Popen(
+        [*MAIN, str(folder), *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as started:
+        try:
+            assert started.stdout is not None
+            started.stdout.readline()
+            address = re.search(r"postgresql://127.0.0.1:(\d+)/people", started.stdout.readline())
+            assert address is not None
+            for age in range(6):
+                with sf.connect(address[0]) as db:
+                    assert db.count(f"age >= {age}").lo == db.count("age >= 0").lo
+        finally:
+            started.terminate()
+            started.wait(PATIENCE)
+    assert len(records(folder)) == 12

@@ -65,6 +65,8 @@ YOUNG = "SELECT sex, COUNT(*) FROM t WHERE age >= 30 AND age < 50 GROUP BY sex"
         # Grafana
         ("SELECT sex AS metric, COUNT(*) AS value FROM people WHERE 1 = 1 AND age >= 30 AND "
          "(age < 50) GROUP BY 1 ORDER BY 1", YOUNG),
+        ("SELECT * FROM (SELECT sex, COUNT(*) AS n FROM people WHERE disease = 'flu' GROUP BY sex) "
+         "AS inner_qry LIMIT 101", BY_SEX),
         # casts that drivers add
         ("SELECT sex, count(*) n FROM people WHERE age >= 30::INTEGER AND age < '50'::int8 GROUP "
          "BY sex ORDER BY sex FETCH FIRST 5 ROWS ONLY", YOUNG),
@@ -229,3 +231,12 @@ def test_transactions_are_followed(served: Served) -> None:
             connection.execute("SELECT 1")
         connection.rollback()
         assert connection.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_a_value_that_nobody_has_is_noted(served: Served) -> None:
+    with served.connected("people") as connection:
+        told: list[str] = []
+        connection.add_notice_handler(lambda one: told.append(one.message_primary or ""))
+        for _ in range(2):
+            connection.execute(b"SELECT COUNT(*) FROM people WHERE sex = 'femal'")
+        assert told == ["sex has no value 'femal'; did you mean 'female'?"] * 2

@@ -95,6 +95,14 @@ def failed(problem: WireError) -> bytes:
     return message(b"E", body + b"\0")
 
 
+def notice(text_: str) -> bytes:
+    """Something that the client may show beside an answer."""
+    fields = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": text_}
+    return message(
+        b"N", b"".join(one.encode() + text(told) for one, told in fields.items()) + b"\0"
+    )
+
+
 class Body:
     """The content of a client's message, read from front to end."""
 

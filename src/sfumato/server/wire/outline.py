@@ -24,6 +24,7 @@ from sfumato.server.wire.tokens import Token, split
 
 SCHEMA = "public"
 _ENDS = ("lo", "hi")
+_WORDS = frozenset(name.upper() for name in AGGREGATES)
 
 
 class Source(NamedTuple):
@@ -78,11 +79,36 @@ class Outline:
 def outlined(tokens: Sequence[Token], database: str) -> Outline:
     """The outline of a SELECT of a table that is called like its database."""
     clauses = cut(tokens)
+    if _is_wrapper(clauses):
+        return _wrapped(clauses, database)
     found = Outline()
     qualifiers = _from(clauses, database, found)
     if clauses.get("WHERE"):
         found.conditions.append(condition(clauses["WHERE"], qualifiers))
     _Reader(found, qualifiers).read(clauses)
+    return found
+
+
+def _is_wrapper(clauses: Clauses) -> bool:
+    """SELECT * FROM (a whole question) AS q LIMIT 100, as tools write around what people write."""
+    inside = {one.word for one in clauses.get("FROM", ())}
+    everything = [one.text for one in clauses["SELECT"]] == ["*"]
+    return (
+        everything
+        and bool(inside)
+        and clauses["FROM"][0].text == "("
+        and bool(inside & {"GROUP", *_WORDS})
+    )
+
+
+def _wrapped(clauses: Clauses, database: str) -> Outline:
+    inner, _ = _subquery(clauses["FROM"])
+    if clauses.keys() - {"SELECT", "FROM", "LIMIT"}:
+        raise _no_rows(inner)
+    found = outlined(inner, database)
+    most = number(clauses["LIMIT"], "LIMIT") if "LIMIT" in clauses else None
+    known = [one for one in (found.limit, most) if one is not None]
+    found.limit = min(known, default=None)
     return found
 
 

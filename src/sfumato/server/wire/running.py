@@ -47,6 +47,7 @@ class Rows(NamedTuple):
     lines: Sequence[Sequence[Any]]
     tag: str
     reported: Iterable[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +85,9 @@ class Running:
             who = grant.who
             await self._pay(who, text, tokens)
             with service.meter.request(who):
-                return await self._run(grant, request_id, text, tokens)
+                return await service.with_rows_that_hold(
+                    lambda: self._run(grant, request_id, text, tokens)
+                )
         except (ApiError, WireError) as problem:
             status = problem.status if isinstance(problem, ApiError) else 400
             raise
@@ -196,7 +199,8 @@ class Running:
         await recorded(self.service, grant, request_id, state, [outcome])
         outcome.require_answer()
         self.settings.receipt = outcome.receipt
-        return Rows(plan.columns, lines, f"SELECT {len(lines)}", [(RECEIPT, outcome.receipt)])
+        reported = [(RECEIPT, outcome.receipt)]
+        return Rows(plan.columns, lines, f"SELECT {len(lines)}", reported, outcome.notes)
 
     async def _plan(self, grant: Grant, state: State, text: str, tokens: Sequence[Token]) -> Plan:
         """What is asked, and how it is shown; long texts are read in a thread."""

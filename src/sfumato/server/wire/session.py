@@ -131,6 +131,8 @@ class Session:
             self._forget(tokens)
         for name, value in rows.reported:
             self.line.write(messages.parameter(name, value))
+        for note in rows.notes:
+            self.line.write(messages.notice(note))
         return rows
 
     async def _awaited(self, text: str, tokens: Sequence[Token]) -> Rows:
