@@ -21,10 +21,10 @@ from benchmarks.server import (
     PATIENCE,
     UNLIMITED,
     _processor_time,
-    _server,
     _text,
     load,
     question,
+    server,
 )
 from benchmarks.statdb import QUASI, ROWS, SALARY, M, salaries
 from sfumato.server.serving import listen
@@ -48,7 +48,7 @@ def run(folder: Path | None) -> Iterator[Line]:
         with listen("127.0.0.1", 0) as free:
             port = free.getsockname()[1]
         arguments = ["statdb", "serve", str(path), "--port", "0", "--postgres-port", str(port)]
-        with _server(["-m", "sfumato", *arguments, *UNLIMITED]) as (process, url):
+        with server(["-m", "sfumato", *arguments, *UNLIMITED]) as (process, url):
             for clients in (16, 1):
                 same = [[texts[0]] * REQUESTS] * TURNS
                 yield _compared("remembered answer", process, url, port, clients, same, same, said)
@@ -112,6 +112,6 @@ async def _until_ready(reader: asyncio.StreamReader) -> int:
         kind, length = struct.unpack("!cI", await reader.readexactly(5))
         body = await reader.readexactly(length - 4)
         assert kind != b"E", body
-        rows += kind == b"D"
+        rows += int(bool(kind == b"D"))
         if kind == b"Z":
             return rows
