@@ -112,6 +112,6 @@ async def _until_ready(reader: asyncio.StreamReader) -> int:
         kind, length = struct.unpack("!cI", await reader.readexactly(5))
         body = await reader.readexactly(length - 4)
         assert kind != b"E", body
-        rows += int(bool(kind == b"D"))
+        rows += int(kind == b"D")
         if kind == b"Z":
             return rows

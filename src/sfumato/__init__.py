@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         uncertain_belief,
     )
     from sfumato.audits.evaluation import Evaluation, evaluate
+    from sfumato.audits.gains import Gains, gains
     from sfumato.audits.inspection import guess_schema, profile
     from sfumato.audits.join_risk import JoinRisk, edge_attack, join_risk
     from sfumato.audits.masking import MaskingRisk, masking_risk
@@ -143,6 +144,7 @@ _HOMES = {
     "audits.audit": ("Audit", "audit"),
     "audits.breach": ("belief", "individual_breach", "row_breach", "uncertain_belief"),
     "audits.evaluation": ("Evaluation", "evaluate"),
+    "audits.gains": ("Gains", "gains"),
     "audits.inspection": ("guess_schema", "profile"),
     "audits.join_risk": ("JoinRisk", "edge_attack", "join_risk"),
     "audits.masking": ("MaskingRisk", "masking_risk"),
@@ -235,6 +237,7 @@ __all__ = [
     "Exploration",
     "Frontier",
     "FullDomain",
+    "Gains",
     "GeneralizedTable",
     "Histograms",
     "JoinRelease",
@@ -294,6 +297,7 @@ __all__ = [
     "errors",
     "evaluate",
     "explore",
+    "gains",
     "generalized_reconstruction_error",
     "guess_schema",
     "iloss",

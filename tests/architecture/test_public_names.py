@@ -33,7 +33,7 @@ PUBLIC = [
     "discernibility", "guess_schema", "iloss", "load", "ncp", "new_seed", "perimeter", "profile",
     "publish", "Randomness", "require_feasible", "read", "read_schema", "read_taxonomies",
     "verify", "write_schema", "Usefulness", "usefulness",
-    "Exploration", "Words", "explore", "Within", "within",
+    "Exploration", "Words", "explore", "Within", "within", "Gains", "gains",
 ]  # fmt: skip
 
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 import sfumato as sf
+from tests.support.browsing import browser, needs_chromium
 from tests.support.waiting import PATIENCE
 from tools.site import pages, reference
 from tools.site.examples import fenced
 
+__all__ = ["browser"]  # a fixture
+
 FETCHED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"?https?:")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def built(*arguments: str, **told: str) -> subprocess.CompletedProcess[str]:
@@ -67,7 +66,7 @@ def test_the_notebook_shows_what_its_cells_show(site: Path) -> None:
 
 def test_every_public_name_is_in_one_group() -> None:
     names = [name for _, some in reference.GROUPS.values() for name in some]
-    assert sorted(names) == sorted(sf.__all__)
+    assert sorted(names) == sorted(sf.__all__), "list new names in tools/site/reference.py"
 
 
 @pytest.mark.parametrize(
@@ -118,20 +117,11 @@ def test_what_is_broken_stops_the_build(more: dict[str, str], said: str, tmp_pat
     assert said in made.stderr
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium: apt-get install chromium")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
+@needs_chromium
 @pytest.mark.slow
-def test_it_opens_from_its_folder_and_searches(site: Path, browser: Any) -> None:
+def test_it_opens_from_its_folder_and_searches(site: Path, browser: Browser) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.set_default_timeout(1000 * PATIENCE)
     heard: list[str] = []
     page.on("console", lambda message: heard.append(message.text))
     page.on("pageerror", lambda error: heard.append(str(error)))

@@ -12,19 +12,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import sfumato as sf
-from tests.server.test_page import (  # noqa: F401  (fixtures)
-    CHROMIUM,
-    Open,
-    bounds,
-    browser,
-    contexts,
-    question,
-    sentence,
-    visit,
-)
+from tests.server.test_page import bounds, question, sentence
+from tests.support.browsing import Open, browser, contexts, needs_chromium, visit
 from tests.support.seeds import long_seed
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
+__all__ = ["browser", "contexts", "visit"]  # fixtures
+
+pytestmark = needs_chromium
 ASKED = "ST_DWithin(home, ST_Point(40, 60), 20)"
 
 
@@ -78,7 +72,7 @@ def circle_of(page: Page) -> list[float]:
     return [x, y, radius]
 
 
-def test_a_circle_is_drawn_and_asked(visit: Open, address: str, local: sf.StatDB) -> None:  # noqa: F811
+def test_a_circle_is_drawn_and_asked(visit: Open, address: str, local: sf.StatDB) -> None:
     page = visit(address)
     page.click("summary:has-text('home')")
     drag(page, (40, 60), (60, 60))
@@ -92,7 +86,7 @@ def test_a_circle_is_drawn_and_asked(visit: Open, address: str, local: sf.StatDB
     assert circle_of(again) == [x, y, radius]
 
 
-def test_a_circle_is_typed_and_written_as_sql(visit: Open, address: str, local: sf.StatDB) -> None:  # noqa: F811
+def test_a_circle_is_typed_and_written_as_sql(visit: Open, address: str, local: sf.StatDB) -> None:
     page = visit(address)
     page.click("summary:has-text('home')")
     for name, value in (("middle, x", "40"), ("middle, y", "60"), ("how far", "20")):
@@ -105,7 +99,7 @@ def test_a_circle_is_typed_and_written_as_sql(visit: Open, address: str, local: 
     expect(page.locator("#answer")).to_contain_text("at most 20 away from (40, 60)")
 
 
-def test_a_rectangle_is_a_range_of_each_column(visit: Open, address: str, local: sf.StatDB) -> None:  # noqa: F811
+def test_a_rectangle_is_a_range_of_each_column(visit: Open, address: str, local: sf.StatDB) -> None:
     page = visit(address)
     page.click("summary:has-text('home')")
     page.get_by_label("Draw a rectangle").check()
@@ -119,7 +113,7 @@ def test_a_rectangle_is_a_range_of_each_column(visit: Open, address: str, local:
     assert sentence(page).startswith(bounds(wanted))
 
 
-def test_cells_are_answers_of_their_own(visit: Open, address: str, local: sf.StatDB) -> None:  # noqa: F811
+def test_cells_are_answers_of_their_own(visit: Open, address: str, local: sf.StatDB) -> None:
     page = visit(address + question(of="count", **{"is.disease": "flu"}))
     page.click("summary:has-text('home')")
     page.get_by_role("button", name="Count the cells").click()
@@ -135,6 +129,6 @@ def test_cells_are_answers_of_their_own(visit: Open, address: str, local: sf.Sta
     expect(page.locator(".map [role=status]")).to_contain_text("the darkest has about")
 
 
-def test_an_address_with_no_circle_is_told(visit: Open, address: str) -> None:  # noqa: F811
+def test_an_address_with_no_circle_is_told(visit: Open, address: str) -> None:
     page = visit(address + question(of="count", **{"within.home": "1 2"}))
     expect(page.locator("#answer")).to_contain_text("circle around “home” that is none")

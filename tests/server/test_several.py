@@ -42,6 +42,7 @@ from tests.server.kit import (
     secret,
 )
 from tests.server.test_reload import change
+from tests.server.wire.kit import serving
 from tests.support.postgres import postgres_server
 from tests.support.waiting import PATIENCE, eventually
 
@@ -267,12 +268,42 @@ def test_no_answer_of_old_rows_follows_the_announcement(place: Place, tmp_path: 
         _reopened_from_before(copy)
 
 
+def test_a_tool_that_asks_at_the_switch_is_told_of_the_new_rows(place: Place) -> None:
+    name = place.folder.name.removesuffix(".statdb")
+    with (
+        serving(place.folder, ledger=place.url) as served,
+        served.connected(name) as session,
+    ):
+        asked = "SELECT COUNT(*) FROM t"
+        assert session.execute(asked).fetchall() == [(600, 600)]
+        for turn in range(3):
+            change(place.folder, 10 * turn, ledger=place.url)
+            left = 590 - 10 * turn
+            assert session.execute(asked).fetchall() == [(left, left)]
+    assert [one.entry.kind for one in shared(place)].count("answer") == 4
+
+
 def _reopened_from_before(copy: Place) -> None:
     """A server on rows that do not hold any more does not start."""
     with copy.ledger() as ledger:
         ledger.announce(7)
     with running(copy.folder, ledger=copy.url):
         pass
+
+
+def test_two_copies_are_not_changed_at_once(place: Place, tmp_path: Path) -> None:
+    copy = Place.of(tmp_path / "far" / place.folder.name, place.url)
+    shutil.copytree(place.folder, copy.folder)
+    with (
+        place.ledger() as ledger,
+        ledger.changing(),
+        pytest.raises(StoreError, match="elsewhere"),
+    ):
+        change(copy.folder, 0, ledger=copy.url)
+    change(copy.folder, 0, ledger=copy.url)
+    with pytest.raises(StoreError, match="outdated"):
+        change(place.folder, 10, ledger=place.url)
+    assert sf.StatDB.open(place.folder).generation == 1
 
 
 def test_an_announcement_that_was_not_made_is_made_by_a_server(place: Place) -> None:

@@ -353,9 +353,9 @@ def test_an_exploration_can_be_watched_and_its_points_taken(visit: Open, desk: R
 
 def test_an_exploration_can_be_stopped(visit: Open, tmp_path: Path) -> None:
     random = np.random.default_rng(1)
-    rows = pa.table({name: random.integers(0, 50, 20_000) for name in ("age", "job", "town")})
+    rows = pa.table({name: random.integers(0, 50, 5_000) for name in ("age", "job", "town")})
     pq.write_table(
-        rows.append_column("wage", pa.array(random.integers(0, 9, 20_000))), tmp_path / "t.parquet"
+        rows.append_column("wage", pa.array(random.integers(0, 9, 5_000))), tmp_path / "t.parquet"
     )
     with served(tmp_path / "t.parquet") as running:
         page = visit(running.address)

@@ -117,6 +117,7 @@ HELD: dict[str, Callable[[Path], Any]] = {
     "row breach": lambda _: sf.row_breach(anatomized()),
     "individual breach": lambda _: sf.individual_breach(anatomized(), TABLE),
     "belief": lambda _: sf.belief(anatomized(), PERSON),
+    "gains": lambda _: sf.gains(anatomized(), TABLE),
     "result": lambda _: generalized().query("SELECT disease, COUNT(*) FROM t GROUP BY disease"),
     "answer": lambda _: generalized().count("age <= 30"),
     "likely": lambda _: sf.perturb(TABLE, p=0.5, seed=1).count(
@@ -130,6 +131,7 @@ HELD: dict[str, Callable[[Path], Any]] = {
     "database": lambda place: sf.StatDB.create(place / "people.statdb", TABLE, m=3),
     "queries": lambda _: ASKED,
     "condition": lambda _: sf.between(1, 2) & ~sf.one_of(range(5000)) | sf.Missing(),
+    "circle": lambda _: sf.Within(1.0, 2.0, 3.0),
     "methods": lambda _: (
         sf.Direct(sf.Mondrian()), sf.Refinement(sf.TopDown()), sf.BranchMondrian(),
         sf.FullDomain(), sf.LocalRecoding(), sf.Sibling(), sf.Subtree(), sf.Anatomize(),

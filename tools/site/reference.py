@@ -51,6 +51,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
         "Questions to releases, databases and tables, and their answers.",
         (
             "Query", "Aggregate", "Compare", "Missing", "at_least", "at_most", "between", "one_of",
+            "Within", "within",
             "Answer", "Likely", "Result", "sharpen", "Sharpened", "matching", "connect",
         ),
     ),

@@ -28,7 +28,7 @@ from sfumato.engines.spark_context import (
 from sfumato.engines.versions import require_alike, versions
 from sfumato.errors import MachineError, MissingExtra, ParameterError
 
-_FIRST = 120.0  # seconds for a first task to end
+_SOON, _FIRST = 15.0, 300.0  # seconds for a first task to end; others may have the executors now
 _REMOTE_MEMORY = 2**30  # of a task, where nothing else is said
 logger = logging.getLogger("sfumato")
 
@@ -171,6 +171,9 @@ def _in_time(ask: Callable[[], None]) -> bool:
 
     thread = Thread(target=asking, daemon=True)
     thread.start()
+    thread.join(_SOON)
+    if thread.is_alive():
+        logger.warning("waiting for an executor of the Spark cluster")
     thread.join(_FIRST)
     if errors:
         raise errors[0]

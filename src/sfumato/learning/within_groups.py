@@ -7,7 +7,8 @@ theorem", SIGMOD 2009, where it is an attack, learns that from the published tab
 
 1. every member has each value of its group with the value's share;
 2. naive Bayes is learnt from everybody, each value weighted by its chance; what step 1 counts stays
-   in the counts, as a prior;
+   in the counts, as a prior, and somebody in a group of n tells as much as 1/n of somebody whose
+   value is known;
 3. inside each group values are handed out as likely as naive Bayes says, and as often as they are
    published;
 4. again from 2, for a number of ``ROUNDS``.
@@ -46,7 +47,7 @@ _SWEEPS, _TOLERANCE = 50, 1e-3  # until groups give what they have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Within:
+class WithinGroups:
     """The chance of each value of its group for every row: ``lines[i]`` are the lines of the
     ``tables`` that row i has, ``scale`` what is added to entries of the groups' ``values``.
     """
@@ -58,7 +59,9 @@ class Within:
     scale: Floats
 
     @classmethod
-    def learn(cls, lines: Codes, ends: Sequence[int], groups: Codes, values: Histograms) -> Within:
+    def learn(
+        cls, lines: Codes, ends: Sequence[int], groups: Codes, values: Histograms
+    ) -> WithinGroups:
         """From groups and their values; axis j of people has the lines up to ``ends[j]``."""
         announce(hand_out)
         heads = np.append(0, np.cumsum(np.bincount(groups, minlength=values.n_groups)))
@@ -69,11 +72,12 @@ class Within:
             over = hand_out(tables, lines, heads, values.starts, values.values, counts, scale, sums)
             return sums, over
 
+        weight = WEIGHT * len(lines) / values.n_groups
         tables = np.zeros((ends[-1], len(values.whole)))
         first, _ = handed_out(tables)
         sums = first
         for _ in range(ROUNDS):
-            tables = _learnt(first + sums, ends)
+            tables = _learnt(first + sums, ends, weight)
             sums, _ = handed_out(tables)
         for _ in range(_SWEEPS):
             if handed_out(tables)[1] <= _TOLERANCE * len(lines):
@@ -91,8 +95,8 @@ class Within:
         return chances, by_value
 
 
-def _learnt(sums: Floats, ends: Sequence[int]) -> Floats:
-    parts = [log_chances(sums[low:high], WEIGHT) for low, high in pairwise([0, *ends])]
+def _learnt(sums: Floats, ends: Sequence[int], weight: float) -> Floats:
+    parts = [log_chances(sums[low:high], weight) for low, high in pairwise([0, *ends])]
     return np.concatenate(parts)
 
 
@@ -104,7 +108,7 @@ class LearntTables(GroupedTables):
     anything but COUNT, as usual.
     """
 
-    within: Mapping[str, Within] | None = None
+    within: Mapping[str, WithinGroups] | None = None
 
     def find(self, where: Where) -> Found:
         """As usual, with another share of each group."""
@@ -133,7 +137,7 @@ class LearntTables(GroupedTables):
         return found._replace(estimate=expected)
 
     @property
-    def _learnt(self) -> Mapping[str, Within]:
+    def _learnt(self) -> Mapping[str, WithinGroups]:
         return self.within or {}
 
     def _target(self, names: Where | Sequence[str]) -> str | None:
@@ -159,7 +163,7 @@ def learnt(tables: GroupedTables, quasi: Sequence[str]) -> LearntTables:
     lines, ends = _lines(first, tables.catalog, quasi)
     groups = first.groups()
     within = {
-        name: Within.learn(lines, ends, groups, table.histograms(name))
+        name: WithinGroups.learn(lines, ends, groups, table.histograms(name))
         for table in tables.tables[1:]
         for name in table.names
     }

@@ -12,7 +12,6 @@ from sfumato.server.access import PUBLIC, Denied, Grant, Unauthorized, anywhere
 from sfumato.server.errors import ApiError, internal
 from sfumato.server.headers import check_origin
 from sfumato.server.http import Call, Gone, Receive, Reply, Scope, Send
-from sfumato.server.ledger_writer import Outdated
 from sfumato.server.pages import not_found
 from sfumato.server.routes import ROUTES, Route
 from sfumato.server.service import Service
@@ -123,22 +122,13 @@ class Endpoint:
         with service.meter.request(grants[0].who):
             try:
                 anywhere(grants, route.name)
-                return await self._answered(call, grants)
+                return await service.with_rows_that_hold(
+                    lambda: route.handler(service, call, grants)
+                )
             except Denied as denied:
                 service.meter.take(denied.grant.who, 1)
                 await _log_denied(call, denied.grant)
                 raise
-
-    async def _answered(self, call: Call, grants: Sequence[Grant]) -> Reply:
-        """What the handler answers, from rows that hold when the ledger has recorded it."""
-        service = self._service
-        until = time.monotonic() + service.limits.seconds
-        while True:
-            try:
-                return await self._route.handler(service, call, grants)
-            except Outdated as error:
-                if not await service.caught_up(error, until - time.monotonic()):
-                    raise
 
 
 async def _log_denied(call: Call, grant: Grant) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,10 +56,19 @@ class Service:
         working.add_done_callback(give_back)
         return await asyncio.wrap_future(working)
 
-    async def caught_up(self, error: Outdated, seconds: float) -> bool:
-        """Wait until the rows that somebody should have been answered from are open."""
-        places = [one for one in self.databases.values() if one.folder == error.folder]
-        return seconds > 0 and await places[0].caught_up(error.generation, seconds)
+    async def with_rows_that_hold(self, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Ask again what was answered from rows that no longer held, once the new ones are open."""
+        until = time.monotonic() + self.limits.seconds
+        while True:
+            try:
+                return await work()
+            except Outdated as error:
+                if not await self._caught_up(error, until - time.monotonic()):
+                    raise
+
+    async def _caught_up(self, error: Outdated, seconds: float) -> bool:
+        (served,) = (one for one in self.databases.values() if one.folder == error.folder)
+        return seconds > 0 and await served.caught_up(error.generation, seconds)
 
     async def watch(self) -> None:
         """Look after changes of the databases until cancelled.

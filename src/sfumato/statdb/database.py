@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -265,7 +266,11 @@ class StatDB:
         randomness = Randomness(seed)
         require_written(randomness.stated_seed, experiment=experiment)
         place = Place.of(self.path, ledger)
-        with changing(self.path) as seal, place.ledger_if_any() as book:
+        with (
+            changing(self.path) as seal,
+            place.ledger_if_any() as book,
+            nullcontext() if book is None else book.changing(),
+        ):
             # what is opened was checked; only what somebody else has written since is read again
             now = self if seal == self._seal else StatDB.open(self.path)
             if book is not None:

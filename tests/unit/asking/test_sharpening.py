@@ -74,6 +74,7 @@ def twin(release: sf.AnatomizedTables) -> dict[tuple[int, str], float]:
     bins: dict[str, set[object]] = {"age": set(ages), "town": set(towns)}
     hand_out(None)
     first = expected()
+    weight = WEIGHT * len(rows) / len({row["group_id"] for row in rows})
     for _ in range(ROUNDS):
         now, model = expected(), {}
         for name, places in bins.items():
@@ -88,8 +89,8 @@ def twin(release: sf.AnatomizedTables) -> dict[tuple[int, str], float]:
             for place, value in sums:
                 share = (everybody[place] + 1) / (whole + len(places))
                 of_value = sum(sums[other, value] for other in places)
-                model[name, place, value] = (sums[place, value] + WEIGHT * share) / (
-                    of_value + WEIGHT
+                model[name, place, value] = (sums[place, value] + weight * share) / (
+                    of_value + weight
                 )
         hand_out(model)
     for _ in range(50):

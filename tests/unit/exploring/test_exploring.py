@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from playwright.sync_api import Browser
 
 import sfumato as sf
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.exploring import Exploration, Point, Setting
 from sfumato.exploring.page import render
+from tests.support.browsing import browser, needs_chromium
+from tests.support.waiting import PATIENCE
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+__all__ = ["browser"]  # a fixture
+
 EVIL = "</script><b>&"
 
 
@@ -224,21 +226,14 @@ def test_the_page_fetches_nothing_and_is_small(found: Exploration, tmp_path: Pat
     assert page.count("<circle") == len(found.feasible)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no chromium: apt-get install chromium")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
+@needs_chromium
 @pytest.mark.slow
-def test_the_page_tells_selects_and_sorts(found: Exploration, browser: Any, tmp_path: Path) -> None:
+def test_the_page_tells_selects_and_sorts(
+    found: Exploration, browser: Browser, tmp_path: Path
+) -> None:
     path = found.write_html(tmp_path / "explore.html")
     page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.set_default_timeout(1000 * PATIENCE)
     heard: list[str] = []
     page.on("console", lambda message: heard.append(message.text))
     page.on("pageerror", lambda error: heard.append(str(error)))

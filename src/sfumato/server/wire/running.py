@@ -85,7 +85,9 @@ class Running:
             who = grant.who
             await self._pay(who, text, tokens)
             with service.meter.request(who):
-                return await self._run(grant, request_id, text, tokens)
+                return await service.with_rows_that_hold(
+                    lambda: self._run(grant, request_id, text, tokens)
+                )
         except (ApiError, WireError) as problem:
             status = problem.status if isinstance(problem, ApiError) else 400
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
@@ -59,6 +60,10 @@ class KeptBook(ABC):
     @abstractmethod
     def has_room(self) -> bool:
         """Whether the next records will fit."""
+
+    def changing(self) -> AbstractContextManager[None]:
+        """Hold off whoever else wants to change the rows of a copy."""
+        return nullcontext()  # of one folder there is one, and it has a lock of its own
 
     def interrupt(self, seconds: float) -> None:  # noqa: B027 - a file does not keep one waiting
         """End what has waited longer than that."""

@@ -18,8 +18,8 @@ copies of the folder: it is not served with another ledger, or with none.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -176,6 +176,21 @@ class PostgresLedger(KeptBook):
 
     def require_in_place(self) -> None:
         """Nothing: a connection that is made anew is looked at then."""
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold off whoever else wants to change the rows of a copy, until the connection ends."""
+        if not self._link.read(_TAKE, (self.database,))[0][0]:
+            raise StoreError(
+                f"the rows of {self.database} are being changed elsewhere; try again when that "
+                "is done, on a copy of what comes of it",
+                path=self.folder,
+            )
+        try:
+            yield
+        finally:
+            with suppress(LedgerError):  # it has ended by itself then
+                self._link.read(_LEAVE, (self.database,))
 
     def interrupt(self, seconds: float) -> None:
         """End what has waited longer than that for PostgreSQL."""
@@ -337,6 +352,8 @@ _SELECT = (
 _LAST = "SELECT number, digest FROM sfumato.record WHERE database = %s ORDER BY number DESC LIMIT 1"
 _DIGEST = "SELECT digest FROM sfumato.record WHERE database = %s AND number = %s"
 _ANSWER = "SELECT text FROM sfumato.answer WHERE database = %s AND sha256 = %s"
+_TAKE = "SELECT pg_try_advisory_lock(hashtextextended('sfumato ' || %s, 0))"
+_LEAVE = "SELECT pg_advisory_unlock(hashtextextended('sfumato ' || %s, 0))"
 _TOKENS = (
     "SELECT id, name, role, created, expires, revoked, digest FROM sfumato.token "
     "WHERE database = %s ORDER BY created, id"
