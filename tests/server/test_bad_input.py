@@ -243,7 +243,7 @@ def test_a_bug_tells_the_client_nothing_and_the_log_no_values(
         monkeypatch.setattr(answering, "_rows", broken)
         require_error(kit.ask(FLU), 500, "internal")
         assert kit.records()[-1].entry.answer == "internal"
-        monkeypatch.setattr("sfumato.server.api.info._schema", broken)
+        monkeypatch.setattr("sfumato.server.api.info.schema_of", broken)
         require_error(kit.http.get("/v1/schema"), 500, "internal")
         failures = [line for line in kit.logged() if line["event"] == "failure"]
         assert [line["kind"] for line in failures] == ["KeyError", "KeyError"]
