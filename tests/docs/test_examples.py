@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 
 RESULTS = {  # what somebody is given: shown in the examples of what makes it
-    "AnatomizedTables", "Evaluation", "GeneralizedTable", "JoinRelease", "JoinRisk", "Joined",
+    "AnatomizedTables", "Evaluation", "Gains", "GeneralizedTable", "JoinRelease", "JoinRisk", "Joined",
     "MaskedTable", "MaskingRisk", "PermutedTable", "PerturbedTable",
 }  # fmt: skip
 ELSEWHERE = {  # shown on the pages of docs/, which run as well

@@ -117,7 +117,11 @@ class Either(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Within(Predicate):
-    """The point lies in a circle: at most ``radius`` away from (``x``, ``y``), in a plane."""
+    """The point lies in a circle: at most ``radius`` away from (``x``, ``y``), in a plane.
+
+    >>> sf.Within(3, 4, 2.5) == sf.within(3, 4, 2.5)
+    True
+    """
 
     x: float
     y: float
