@@ -13,8 +13,8 @@ import pytest
 import sfumato as sf
 
 RESULTS = {  # what somebody is given: shown in the examples of what makes it
-    "AnatomizedTables", "Evaluation", "Gains", "GeneralizedTable", "JoinRelease", "JoinRisk", "Joined",
-    "MaskedTable", "MaskingRisk", "PermutedTable", "PerturbedTable",
+    "AnatomizedTables", "Evaluation", "Gains", "GeneralizedTable", "JoinRelease", "JoinRisk",
+    "Joined", "MaskedTable", "MaskingRisk", "PermutedTable", "PerturbedTable",
 }  # fmt: skip
 ELSEWHERE = {  # shown on the pages of docs/, which run as well
     "accuracy", "compare", "connect", "errors", "load", "matching",
