@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,50 @@ def test_slices_answer_as_the_whole(name: str, tmp_path: Path) -> None:
         assert (counted.lo.tolist(), counted.hi.tolist()) == (
             expected.lo.tolist(), expected.hi.tolist()
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("room", [1, 9_000, 30_000, 2**40])
+@pytest.mark.parametrize("name", ["cells", "anatomized"])
+def test_slices_answer_the_same_however_much_is_kept(
+    name: str, room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folded, "_KEPT_SHARE", 1)
+    folder = written(name, tmp_path)
+    whole = sf.load(folder)
+    with sf.open_release(folder, memory_limit=room) as release:
+        assert release.room == room
+        for question in (*QUESTIONS, *QUESTIONS[::-1]):
+            alike(answered(release, question), answered(whole, question))
+
+
+def test_a_slice_is_read_again_only_for_columns_that_nobody_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written("ranges", tmp_path)
+    form = FORMS["generalized"]
+    assert form.slices is not None
+    read: list[set[str]] = []
+
+    def spied(files: Any, item: Any, names: Any) -> Any:
+        read.append(set(names))
+        assert form.slices is not None
+        return form.slices.read(files, item, names)
+
+    spying = replace(form, slices=form.slices._replace(read=spied))
+    monkeypatch.setitem(FORMS, "generalized", spying)
+    with sf.open_release(folder) as release:
+        number = len(release.slices)
+        read.clear()
+        release.count("age < 40")
+        release.count("age < 50")
+        assert read == [{"age"}] * number
+        release.count("town = 'a'")
+        release.count("age < 40 AND town = 'b'")
+        assert read[number:] == [{"age", "town"}] * number
+    with sf.open_release(folder) as release:
+        read.clear()
+        release.count("age < 40")
+        assert read == [{"age"}] * number
 
 
 @pytest.mark.parametrize("name", ["ranges", "anatomized"])

@@ -4,17 +4,21 @@ A count is a sum over groups, in the estimate as in both bounds (answers/group_b
 counts of slices add up to that of the release; of estimates the last digit may be rounded otherwise
 than in memory. Sums and extremes are about all rows that may be chosen, and are not asked so.
 Checksums are not looked at: verify does that.
+
+Reading takes far longer than counting, so whoever has prepared a slice keeps it, if memory allows,
+with the columns that were asked about so far.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +32,8 @@ from sfumato.core.askable import Askable
 from sfumato.core.foreign import our_errors
 from sfumato.engines.choice import CLUSTERS, address_of, require_engine
 from sfumato.engines.cluster import Workers
+from sfumato.engines.kept import KEPT
+from sfumato.engines.memory import memory_or_half
 from sfumato.engines.opening import open_workers
 from sfumato.engines.pieces import Job, Said
 from sfumato.errors import ParameterError, QueryRefused
@@ -41,6 +47,8 @@ from sfumato.io.paths import usable
 from sfumato.queries.columns import Catalog, Column
 
 SLICE_ROWS = 2**21
+# of the memory of a task; another part is needed to read a slice
+_KEPT_SHARE = 2
 _SUPPRESSED = "cell"
 
 
@@ -51,15 +59,23 @@ class FoldedRelease(Askable):
     files: Files
     slices: Sequence[Slice]
     catalog: Catalog
+    room: int
     workers: Workers | None = None
+    asker: str = field(default_factory=lambda: uuid.uuid4().hex, repr=False)
     _shown: dict[str, pa.Array] = field(default_factory=dict, repr=False)
 
     def about(self, names: Collection[str]) -> Folded:
         """Prepared for questions about these columns."""
         return Folded(self, frozenset(names), self.catalog)
 
-    def shown(self, names: Collection[str]) -> dict[str, pa.Array]:
-        """The values that suppressed cells of these columns may have: those that others show."""
+    def told(self, names: frozenset[str], where: Where, by: str | None) -> _Told:
+        """A question, as each slice is told it."""
+        return _Told(names, where, by, self._shown_by(names), self.asker, self.room)
+
+    def _shown_by(self, names: Collection[str]) -> dict[str, pa.Array]:
+        """The values that suppressed cells of these columns may have, and of all that were asked
+        about before: those that other cells show.
+        """
         for column in self.files.manifest.columns:
             if (
                 column.form == _SUPPRESSED
@@ -68,7 +84,7 @@ class FoldedRelease(Askable):
             ):
                 found = self.results(_Showing, "values shown", column.name)
                 self._shown[column.name] = pa.concat_arrays(list(found)).unique()
-        return {name: self._shown[name] for name in names if name in self._shown}
+        return dict(self._shown)
 
     def results(self, kind: type[Job], name: str, told: Any) -> Iterator[Any]:
         """What is found in every slice."""
@@ -135,7 +151,12 @@ def _opened(
     memory: int | None,
 ) -> Iterator[FoldedRelease]:
     with open_workers(engine, address, memory) as workers:
-        yield FoldedRelease(files, cut, catalog, workers)
+        most = memory_or_half(memory) if workers is None else workers.memory
+        release = FoldedRelease(files, cut, catalog, most // _KEPT_SHARE, workers)
+        try:
+            yield release
+        finally:
+            KEPT.forget(release.asker)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,12 +199,32 @@ class Folded(Certain):
         )
 
     def _asked(self, stage: str, where: Where, by: str | None) -> Iterator[Any]:
-        told = (self.names, where, by, self.release.shown(self.names))
-        return self.release.results(_Asking, stage, told)
+        return self.release.results(_Asking, stage, self.release.told(self.names, where, by))
 
     @property
     def _left_out(self) -> int:
         return self.release.files.manifest.suppressed
+
+
+class _Told(NamedTuple):
+    """A question: the columns it names, its conditions, what it counts by, what suppressed cells
+    may be; who asks, and the bytes that may be kept for it.
+    """
+
+    names: frozenset[str]
+    where: Where
+    by: str | None
+    shown: Mapping[str, pa.Array]
+    asker: str
+    room: int
+
+
+class _Prepared(NamedTuple):
+    """A slice, prepared for questions about some columns; ``full`` if more of them do not fit."""
+
+    names: frozenset[str]
+    asked: Answerer
+    full: bool = False
 
 
 class _Reading(Job):
@@ -194,11 +235,15 @@ class _Reading(Job):
     def slices(self) -> tuple[Files, Form, Slices]:
         """The folder, its form, and how that is cut."""
         # to look at every word of it again takes longer than many a slice
-        said = (self.folder / FILE).stat()
-        files = _files(self.folder, (said.st_ino, said.st_size, said.st_mtime_ns))
+        files = _files(self.folder, self.stamp())
         form = form_in(files)
         assert form.slices is not None
         return files, form, form.slices
+
+    def stamp(self) -> tuple[int, ...]:
+        """What tells a release from another one in its place."""
+        said = (self.folder / FILE).stat()
+        return said.st_ino, said.st_size, said.st_mtime_ns
 
 
 @lru_cache(1)
@@ -208,17 +253,37 @@ def _files(folder: Path, _stamp: tuple[int, ...]) -> Files:
 
 
 class _Asking(_Reading):
-    """A question: the columns it names, its conditions, what it counts by, and what is possible."""
+    """A question."""
 
     __slots__ = ()
+    returns = True
 
     def run(self, item: Slice) -> tuple[Counted | KeyCounts, int]:
         """What the slice answers."""
-        names, where, by, shown = self.told()
+        told: _Told = self.told()
+        asked = self._prepared(item, told)
+        _require_answered(asked, told.names)
+        if told.by is None:
+            return asked.find(told.where).counted(), 1
+        return asked.counts_by(told.where, told.by), 1
+
+    def _prepared(self, item: Slice, told: _Told) -> Answerer:
+        """As it was kept, or with the columns of all questions so far, or with those of this one
+        where that is too much.
+        """
+        key = (self.stamp(), item)
+        known: _Prepared | None = KEPT.get(told.asker, key)
+        if known is not None and told.names <= known.names:
+            return known.asked
+        names = told.names if known is None or known.full else told.names | known.names
         files, form, slices = self.slices()
+        shown = {name: values for name, values in told.shown.items() if name in names}
         asked = form.answerer(slices.knowing(slices.read(files, item, names), shown))
-        _require_answered(asked, names)
-        return (asked.find(where).counted() if by is None else asked.counts_by(where, by)), 1
+        if known is None or not known.full:
+            kept = KEPT.put(told.asker, key, _Prepared(names, asked), told.room)
+            if known is not None and not kept:
+                KEPT.put(told.asker, key, known._replace(full=True), told.room)
+        return asked
 
 
 class _Showing(_Reading):

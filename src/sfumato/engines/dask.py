@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -54,7 +55,7 @@ class DaskWorkers:
     def run(self, name: str, job: Job, items: Sequence[Any]) -> Iterator[Any]:
         """As futures; those that nobody waits for any more are cancelled."""
         keys = [f"{name}-{uuid.uuid4().hex}" for _ in items]
-        futures = deque(self.client.map(job, items, key=keys, pure=False))
+        futures = deque(self._submitted(job, items, keys))
         try:
             while futures:
                 yield self._result(futures[0])
@@ -63,6 +64,19 @@ class DaskWorkers:
             if futures:
                 with suppress(OSError):  # the scheduler may be gone
                     self.client.cancel(list(futures), force=True)
+
+    def _submitted(self, job: Job, items: Sequence[Any], keys: Sequence[str]) -> list[Any]:
+        """Of a job that returns, every item has a worker that is asked first."""
+        first = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        if not job.returns or not first:
+            futures: list[Any] = self.client.map(job, items, key=keys, pure=False)
+            return futures
+        return [
+            self.client.submit(
+                job, item, key=key, pure=False, workers=one, allow_other_workers=True
+            )
+            for item, key, one in zip(items, keys, cycle(first), strict=False)
+        ]
 
     def dumps(self, value: Any) -> bytes:
         """Also what is defined in the owner's own program."""
@@ -155,9 +169,11 @@ def dask_workers(address: str | None, memory: int | None) -> Iterator[DaskWorker
         workers = DaskWorkers(client, _memory(client, memory))
         workers.require_versions()
         logger.warning("dashboard of the cluster: %s", client.dashboard_link)
-        yield workers
-        if where is address:
-            client.run(forget)
+        try:
+            yield workers
+        finally:
+            if where is address and client.status == "running":
+                client.run(forget)
 
 
 def _current(distributed: Any) -> Any:

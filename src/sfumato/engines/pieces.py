@@ -19,13 +19,14 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.core.foreign import as_ours
 from sfumato.engines.domains import numbered, numbered_columns
+from sfumato.engines.kept import KEPT
 from sfumato.engines.rows import Rows
 from sfumato.engines.spill import Spill, stored_batches
 from sfumato.engines.splits import NumberedSplit
@@ -72,8 +73,9 @@ def _read(path: Path) -> Any:
 
 
 def forget() -> None:
-    """Let go of all that tasks were told."""
+    """Let go of all that tasks were told, and of what they kept."""
     _read.cache_clear()
+    KEPT.forget()
 
 
 def can_use(folder: Path) -> bool:
@@ -167,8 +169,11 @@ class Done(NamedTuple):
 class Job:
     """One thing to do with the parts of every piece; the folder is for what is written.
 
-    Errors are results: the task would fail again, however often a cluster tried.
+    Errors are results: the task would fail again, however often a cluster tried. A job ``returns``
+    if whoever has done it for an item had better do it for that item again.
     """
+
+    returns: ClassVar[bool] = False
 
     told: Told | Said
     folder: Path
