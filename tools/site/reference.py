@@ -63,7 +63,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
         "Is the promise kept, who is exposed, and what would an attacker learn?",
         (
             "verify", "assess", "Risk", "audit", "Audit", "individual_breach", "row_breach",
-            "belief", "uncertain_belief", "join_risk", "JoinRisk", "edge_attack",
+            "belief", "uncertain_belief", "gains", "Gains", "join_risk", "JoinRisk", "edge_attack",
         ),
     ),
     "Usefulness": (
