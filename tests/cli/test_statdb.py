@@ -219,7 +219,7 @@ def test_several_files_and_what_is_piped_in_are_a_table(
     options = ("-s", shell.file("schema.toml", SCHEMA), "--m", "2")
     done = shell.run("create", *files, *options, "-o", str(tmp_path / "several"))
     assert (done.code, "Stored 60 rows" in done.out) == (0, True), done.err
-    assert "Nobody stands alone" in done.out
+    assert "stand alone" in done.out  # as counts show: nobody is hidden by a group
     content = (HEADER + "".join(ROWS)).encode()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     done = shell.run("create", "-", *options, "-o", str(tmp_path / "piped"))
