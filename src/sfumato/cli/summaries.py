@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.audits.report.text import percent, plural
 from sfumato.audits.risk import assess
@@ -17,7 +18,9 @@ from sfumato.forms.likeness import differences
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.masked.release import MaskedTable
 from sfumato.forms.registry import FORMS
-from sfumato.statdb.database import StatDB
+
+if TYPE_CHECKING:
+    from sfumato.statdb.database import StatDB
 
 _FEW = 20  # lines of one kind
 _MADE_OF = {

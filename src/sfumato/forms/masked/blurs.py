@@ -74,7 +74,11 @@ class Scattered:
         exactly = (self.shown < end).astype(np.float64)
         if abs(end) == inf:
             return exactly
-        around = np.interp((end - self.shown) / self.deviation, _GRID, _NORMAL)
+        away = end - self.shown
+        far = np.where(away > 0, inf, -inf)  # where nothing is scattered
+        scattered = np.broadcast_to(self.deviation, away.shape)
+        steps = np.divide(away, scattered, out=far, where=scattered > 0)
+        around = np.interp(steps, _GRID, _NORMAL)
         below: Floats = exactly + self.chance * (around - exactly)
         return below
 
