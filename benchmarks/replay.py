@@ -114,10 +114,12 @@ def _joined(setting: Setting) -> Line:
     assert found.first is not None
     assert found.sensitive is not None
     asked = chance.choice(inside.n_rows, _ASKED, replace=False)
-    alone = _candidates(
+    alone = groups_by_boxes(
         inside, found.first.groups, np.arange(found.first.n_groups, dtype=np.int32), asked
     )
-    with_list = _candidates(found.joined.everyone, found.partition.groups, found.sensitive, asked)
+    with_list = groups_by_boxes(
+        found.joined.everyone, found.partition.groups, found.sensitive, asked
+    )
     return Line(
         f"{setting.name}: people whose group the boxes tell, joined to a list",
         float(np.mean(with_list == 1)),
@@ -128,7 +130,7 @@ def _joined(setting: Setting) -> Line:
     )
 
 
-def _candidates(table: sf.Microdata, groups: Codes, numbers: Codes, asked: Counts) -> Counts:
+def groups_by_boxes(table: sf.Microdata, groups: Codes, numbers: Codes, asked: Counts) -> Counts:
     """In how many groups each of the rows may be; boxes of the same number are of one group."""
     n = len(numbers)
     rows = np.flatnonzero(groups >= 0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.algorithms.base import Stages
@@ -17,11 +18,11 @@ from sfumato.audits.defaults import KNOWN, TIME_LIMIT
 from sfumato.core.answer import Answer, CountAnswers, Result
 from sfumato.core.fingerprint import digest, fingerprint
 from sfumato.core.foreign import our_errors
-from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.partition import Partition
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
+from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed, require_written, stated_seed
 from sfumato.errors import SfumatoWarning, StoreError
 from sfumato.forms.remembering import DATABASE, noting_rows
@@ -185,16 +186,21 @@ class StatDB:
     def assess(self) -> Risk:
         """How exposed people are to whoever knows all quasi-identifiers and asks everything.
 
-        Their values hide in groups; ``sf.assess(db)`` is the same.
+        Counts show who is there, if the framework is "anatomy", and values hide in groups, those of
+        counterfeits among them. Whoever compares answers from groups that are regrouped learns
+        more, see ``audit``. ``sf.assess(db)`` is the same.
         """
-        from sfumato.audits.risk.released import of_groups
+        from sfumato.audits.risk.classes import guessed
+        from sfumato.audits.risk.released import found_exactly, of_groups
 
-        table, groups = self.table(), self.version()
-        (sensitive,) = table.sensitive
-        values = Histograms.of_groups(
-            sensitive, table.codes[sensitive.name], groups.groups, groups.n_groups
-        )
-        return of_groups(table.schema.quasi, groups.sizes, {sensitive.name: values})
+        table, sizes = self.table(), self.version().sizes
+        codes = table.codes[self.responder.sensitive]
+        usual = float(np.bincount(codes).max() / table.n_rows)
+        value = guessed(self.responder.sensitive, self.responder.stored.best_guesses(), usual)
+        risk = replace(of_groups(table.schema.quasi, sizes, {}), attributes=(value,))
+        if self.responder.framework == "generalization":
+            return risk
+        return found_exactly(replace(table, schema=Schema(quasi=table.schema.quasi)), risk)
 
     @our_errors("auditing")
     def audit(

@@ -47,7 +47,9 @@ def of_release(release: Release, population: Source | None = None) -> Risk:
     values = _values(release) if form.unguessable is None and form.counted(release) else {}
     risk = of_groups(quasi, evidence.sizes, values)
     if not form.boxes:
-        risk = _found_exactly(release, quasi, risk)
+        table: pa.Table = release.tables[0]
+        shown = table.select(list(quasi))
+        risk = found_exactly(Microdata.from_arrow(shown, Schema(quasi=quasi)), risk)
     return risk if population is None else _among(release, population, risk)
 
 
@@ -69,6 +71,21 @@ def of_groups(
         marketer=tally.classes / tally.people,
         attributes=tuple(_learned(name, found) for name, found in values.items()),
         exact=exact,
+    )
+
+
+def found_exactly(shown: Microdata, hidden: Risk) -> Risk:
+    """People are found by the exact values beside the groups; their values stay hidden."""
+    tally = Tally.of_table(shown)
+    return replace(
+        hidden,
+        classes=tally.classes,
+        unique_rows=tally.sizes.get(1, 0),
+        rows_in_small_classes=tally.small,
+        smallest_class=min(tally.sizes),
+        prosecutor=tally.chances(),
+        marketer=tally.classes / tally.people,
+        exact=False,
     )
 
 
@@ -98,23 +115,6 @@ def _learned(name: str, values: Histograms) -> AttributeRisk:
     """Of groups of their own: those of a join release are not the groups in which people hide."""
     tally = Tally.of_groups(values.sizes, {name: values.largest})
     return tally.attribute(name, float(values.whole.max() / values.whole.sum()))
-
-
-def _found_exactly(release: Release, quasi: tuple[str, ...], hidden: Risk) -> Risk:
-    """People are found by the exact values beside the groups; their values stay hidden."""
-    table: pa.Table = release.tables[0]
-    shown = Microdata.from_arrow(table.select(list(quasi)), Schema(quasi=quasi))
-    tally = Tally.of_table(shown)
-    return replace(
-        hidden,
-        classes=tally.classes,
-        unique_rows=tally.sizes.get(1, 0),
-        rows_in_small_classes=tally.small,
-        smallest_class=min(tally.sizes),
-        prosecutor=tally.chances(),
-        marketer=tally.classes / tally.people,
-        exact=False,
-    )
 
 
 def _among(release: Release, population: Source, risk: Risk) -> Risk:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.arrays import Codes, Counts, Ints, Words
+from sfumato.core.arrays import Codes, Counts, Floats, Ints, Words
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import Partition
 from sfumato.core.randomness import Randomness
@@ -59,6 +59,12 @@ class Layout(Places):
         within = (places - buckets.base[bucket]) % buckets.stride[bucket]
         first = np.append(0, np.cumsum(buckets.cohorts))
         return bucket, first[bucket] + within // buckets.room[bucket]
+
+    def best_guesses(self) -> Floats:
+        """One of the values that a row's group has once each, whichever its cohort is."""
+        bucket, _ = self.homes()
+        shares: Floats = 1 / np.diff(self.buckets.starts)
+        return shares[bucket]
 
     def named(self) -> dict[str, NDArray[Any]]:
         """Every array under a name of its own, such as "buckets.starts" or "codes.age"."""

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.core._kernels import rows_by_group, shuffle_groups
-from sfumato.core.arrays import Codes, Counts, Flags, Ints, Words
+from sfumato.core.arrays import Codes, Counts, Flags, Floats, Ints, Words
 from sfumato.core.microdata import Microdata
 from sfumato.core.randomness import Randomness
 from sfumato.models.diversity import LDiversity
@@ -104,6 +104,14 @@ class Neighbourhoods(Places):
         """The group of every place that is in one."""
         groups = self.groups
         return np.repeat(np.arange(groups.n_groups, dtype=np.int32), groups.sizes)
+
+    def best_guesses(self) -> Floats:
+        """The share of the most frequent value in the signature of every row's group."""
+        group, span = self.group_of(), np.int64(self.values.max()) + 1
+        keys, counts = np.unique(group * span + self.values, return_counts=True)
+        first = np.searchsorted(keys, np.arange(self.groups.n_groups) * span)
+        shares: Floats = np.maximum.reduceat(counts, first) / self.groups.sizes
+        return shares[group[self.occupied()]]
 
     def named(self) -> dict[str, NDArray[Any]]:
         """Every array under a name of its own, such as "groups.base" or "codes.age"."""

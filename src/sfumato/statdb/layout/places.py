@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.algorithms.anatomize import require_discrete
-from sfumato.core.arrays import Codes, Counts, Flags, Ints, Words
+from sfumato.core.arrays import Codes, Counts, Flags, Floats, Ints, Words
 from sfumato.core.attribute import Attribute
 from sfumato.core.microdata import Microdata
 from sfumato.errors import SchemaError
@@ -42,6 +42,10 @@ class Places(ABC):
     @abstractmethod
     def values_at(self, places: Counts) -> Codes:
         """The sensitive codes that belong to places; each is in a group."""
+
+    @abstractmethod
+    def best_guesses(self) -> Floats:
+        """The chance of the best guess of every row's value, counterfeits' values among them."""
 
     @abstractmethod
     def named(self) -> dict[str, NDArray[Any]]:

@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.audits.risk.persons import RowsPerPerson
 from sfumato.audits.risk.population import mean_chances, pitman_uniques
 from sfumato.engines.parts import open_parts
-from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning
 
 SCHEMA = sf.Schema(quasi=["age", "sex"], sensitive="pay")
 PEOPLE = pa.table({
@@ -219,6 +219,31 @@ def test_a_database_keeps_its_promise(tmp_path: Path) -> None:
     risk = sf.assess(db)
     assert risk.people == 600
     assert risk.attributes[0].highest <= 1 / 4
+
+
+def test_a_database_shows_who_is_there_unless_it_answers_from_boxes(tmp_path: Path) -> None:
+    """Counts without a condition on the value are exact: whoever stands alone is found."""
+    table, open_ = patients(), sf.StatDB.create(tmp_path / "open", patients(), m=4)
+    before, risk = sf.assess(table), sf.assess(open_)
+    assert risk.unique_rows == before.unique_rows > 0
+    assert (risk.prosecutor.highest, risk.marketer) == (1, before.marketer)
+    assert "stand alone on" in risk.sentences[0]
+    with pytest.warns(SfumatoWarning, match="does not declare"):
+        boxed = sf.StatDB.create(tmp_path / "boxed", patients(), m=4, framework="generalization")
+    assert sf.assess(boxed).unique_rows == 0
+
+
+@pytest.mark.parametrize("cohort", ["default", 2])
+def test_values_hide_among_those_of_counterfeits(cohort: Any, tmp_path: Path) -> None:
+    """Lists stay when rows go: what they promise is not lost with those who left."""
+    table = patients()
+    db = sf.StatDB.create(tmp_path / "db", table, m=4, cohort=cohort)
+    before = sf.assess(db).attributes[0]
+    db.apply(deleted=table.take(np.arange(500)))
+    after = sf.assess(sf.StatDB.open(tmp_path / "db")).attributes[0]
+    assert (before.people, after.people) == (600, 100)
+    assert after.highest <= before.highest <= 1 / 4
+    assert (after.certain, after.likely, sum(after.guesses)) == (0, 0, 100)
 
 
 def test_a_table_beyond_memory_has_the_same_figures(tmp_path: Path) -> None:
