@@ -66,9 +66,10 @@ def _recommended(found: Exploration) -> str:
     reasons = "".join(f"<li>{safe(one, 500)}</li>" for one in found.reasons)
     return part(
         f"Recommended: {safe(_name(found.recommended))}",
-        "Of the releases that keep most of what goes with what, the one in which fewest people are "
-        "exposed (guessed at 50% or more, or more surely where half of all have one value anyway); "
-        "then the most useful, and of those as useful the safest.",
+        "Of the releases that keep most of what goes with what, or nearly so (within five points), "
+        "the one in which fewest people are exposed (guessed at 50% or more, or more surely where "
+        "half of all have one value anyway); then the most useful, and of those as useful the "
+        "safest.",
         f'<ul>{reasons}</ul><pre id="best">{safe(found.command, 400)}</pre>'
         '<button type="button" data-copy="best">Copy</button>',
     )
@@ -101,7 +102,7 @@ def _all(found: Exploration) -> str:
         "Click a heading to sort, a method to select. <b>Attacked</b>: the share of people whose "
         "value somebody guesses who has studied half of the table; <code>sfumato audit</code> "
         "makes all attacks.",
-        table_of(found),
+        table_of(found) + "".join(f'<p class="soft">{safe(one, 500)}</p>' for one in found.hints),
     )
 
 
