@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
+from sfumato.audits.bins import is_rest
 from sfumato.audits.report.document import document
 from sfumato.audits.report.text import number, part, percent, plural, safe
 from sfumato.audits.usefulness import Conditional, Usefulness
@@ -179,10 +182,12 @@ def asked_of(useful: Usefulness | None) -> list[Conditional]:
 
 
 def _telling(asked: Conditional) -> int:
-    """The class whose share differs most between categories."""
+    """The class whose share differs most between categories; many rare values are no class."""
     seen = shares(asked.truth, asked.truth)
     usual = asked.truth.sum(axis=0) / max(asked.truth.sum(), 1.0)
-    return int((asked.truth.sum(axis=1) @ abs(seen - usual)).argmax())
+    differs = asked.truth.sum(axis=1) @ abs(seen - usual)
+    rest = np.array([is_rest(label) for label in asked.classes])
+    return int(np.where(rest, -1.0, differs).argmax())
 
 
 def question(asked: Conditional) -> dict[str, Any]:

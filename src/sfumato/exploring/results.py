@@ -235,7 +235,7 @@ def _exposed(one: Point) -> str:
     if one.risk is None or not one.risk.attributes:
         return f"Somebody is found with a chance of {percent(one.guess)} on average."
     return (
-        f"The values of {_people(one.likely)} can be guessed at 50% or more{_anyway(one.risk)}; "
+        f"{_whose(one.likely)} can be guessed at 50% or more{_anyway(one.risk)}; "
         f"the surest guess is right with {percent(one.surest)}, the average one with "
         f"{percent(one.guess)}."
     )
@@ -277,6 +277,10 @@ def _present(one: Point) -> str:
     if one.loss is not None:
         return ""
     return "Quasi-identifiers stay exact: it can be seen who is in the table."
+
+
+def _whose(number: int) -> str:
+    return f"The values of {_people(number)}" if number else "Nobody's value"
 
 
 def _people(number: int) -> str:

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser
 import sfumato as sf
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.exploring import Exploration, Point, Setting
-from sfumato.exploring.page import render
+from sfumato.exploring.page import drawable, render
 from tests.support.browsing import browser, needs_chromium
 from tests.support.waiting import PATIENCE
 
@@ -119,6 +119,21 @@ def test_columns_that_are_lost_for_want_of_a_taxonomy_are_named() -> None:
     ages = sf.interval_taxonomy(0, 100, widths=(10, 50))
     known = people(taxonomies={"age": ages})
     assert sf.explore(known, methods=["full-domain"], k=[100], seed=1).hints == ()
+
+
+def test_many_rare_values_are_no_class_that_is_drawn() -> None:
+    draw = np.random.default_rng(4)
+    age = draw.integers(20, 60, 2000)
+    rare, common = draw.integers(3, 90, 2000), draw.integers(0, 3, 2000)
+    job = np.where(draw.random(2000) < age / 60, rare, common)
+    columns = {"age": age, "job": [f"job {one}" for one in job]}
+    table = sf.Microdata.from_arrow(pa.table(columns), sf.Schema(quasi=["age"], sensitive="job"))
+    found = sf.explore(table, methods=["mondrian"], k=[5], seed=1)
+    useful = found.points[0].useful
+    assert useful is not None
+    assert useful.conditionals[0].classes[-1].endswith(" others")  # in which ages differ most
+    (drawn,) = drawable(found)["questions"]
+    assert re.fullmatch(r"job job [012] by age", drawn["title"])
 
 
 def test_every_sensitive_column_counts_and_what_everybody_knows_exposes_nobody() -> None:
