@@ -28,6 +28,12 @@ _MADE_OF = {
     ("frontier", None): "of neighbours, ",
 }  # fmt: skip
 
+_ABOUT_GROUPS = (
+    "C_DM and RCE grow with groups, not with what readers lose: quasi-identifiers stay exact. What "
+    "answers lose depends on how alike two of a group are, and on how large groups are; "
+    "sfumato evaluate measures it."
+)
+
 
 def summarize(manifest: Manifest, path: Path) -> None:
     """What was published, what it cost, what to do next."""
@@ -50,6 +56,8 @@ def summarize(manifest: Manifest, path: Path) -> None:
     lost = [*_lost(manifest), *_alike(differences(path, manifest))]
     if lost:
         page.print(show.table("What was lost", ("figure", "value"), lost))
+    if lost and not FORMS[manifest.kind].boxes and manifest.metrics.get("reconstruction_error"):
+        show.say(page, _ABOUT_GROUPS)
     if manifest.search:
         facts = [(_named(name), _fact(value)) for name, value in manifest.search.items()]
         page.print(show.table("The search, for you only, in no file", ("fact", "value"), facts))
