@@ -17,9 +17,10 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sfumato.errors import StoreError
 from sfumato.server.errors import ApiError
@@ -31,9 +32,13 @@ from sfumato.statdb.access.places import Place
 _MOST = 4_096  # entries in a commit
 
 
+Told: TypeAlias = Callable[[Sequence[Record], ApiError | None], None]
+
+
 class _Waiting(NamedTuple):
     entries: Sequence[Entry]
-    done: asyncio.Future[Sequence[Record]]
+    tell: Told
+    loop: asyncio.AbstractEventLoop
 
 
 class LedgerWriter:
@@ -78,11 +83,18 @@ class LedgerWriter:
 
     async def append(self, entries: Sequence[Entry]) -> Sequence[Record]:
         """The records, when they are on disk; otherwise nothing may be answered."""
+        done: asyncio.Future[Sequence[Record]] = asyncio.get_running_loop().create_future()
+        self.submit(entries, partial(_settle, done))
+        return await done
+
+    def submit(self, entries: Sequence[Entry], tell: Told) -> None:
+        """The same for who does not wait: ``tell`` is called in this loop, as soon as it is known.
+
+        With the records, or with why there are none.
+        """
         if not self._thread.is_alive():
             raise _unavailable()
-        done: asyncio.Future[Sequence[Record]] = asyncio.get_running_loop().create_future()
-        self._queue.put(_Waiting(entries, done))
-        return await done
+        self._queue.put(_Waiting(entries, tell, asyncio.get_running_loop()))
 
     def announce(self, generation: int) -> int:
         """Let later rows hold from now on; tells which do. Raises if the ledger is out of reach."""
@@ -236,19 +248,25 @@ def _give(batch: Sequence[_Waiting], records: Sequence[Record], problem: ApiErro
     """Tell those who wait, in their own loop."""
     if batch:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            batch[0].done.get_loop().call_soon_threadsafe(_tell, batch, records, problem)
+            batch[0].loop.call_soon_threadsafe(_tell, batch, records, problem)
 
 
 def _tell(batch: Sequence[_Waiting], records: Sequence[Record], problem: ApiError | None) -> None:
     at = 0
-    for entries, done in batch:
+    for entries, tell, _ in batch:
         own, at = records[at : at + len(entries)], at + len(entries)
-        if done.done():
-            continue
-        if problem is None:
-            done.set_result(own)
-        else:
-            done.set_exception(problem)
+        tell(own, problem)
+
+
+def _settle(
+    done: asyncio.Future[Sequence[Record]], records: Sequence[Record], problem: ApiError | None
+) -> None:
+    if done.done():
+        return
+    if problem is None:
+        done.set_result(records)
+    else:
+        done.set_exception(problem)
 
 
 class Outdated(ApiError):
