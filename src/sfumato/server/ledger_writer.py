@@ -1,8 +1,9 @@
 """A server's one writer of a ledger: everything that waits is committed together.
 
 A caller that awaits ``append`` goes on when its entries are on disk, so every answer that was sent
-is recorded. While a commit runs, the next entries gather; under load one flush of the
-disk serves many answers. A commit that fails fails all of its answers.
+is recorded. While a commit runs, the next entries gather, and for a moment more if there were
+several the last time; under load one flush of the disk serves many answers. A commit that fails
+fails all of its answers.
 
 What was answered from rows that no longer hold, or with a token that was revoked meanwhile, is
 taken out of the commit (generations.py).
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -30,6 +32,9 @@ from sfumato.statdb.access.ledger_records import Entry, Head, Record
 from sfumato.statdb.access.places import Place
 
 _MOST = 4_096  # entries in a commit
+# seconds that those who ask at the same time get to be in one commit: its flush takes the system as
+# much as writing ten records
+_MOMENT = 0.0003
 
 
 Told: TypeAlias = Callable[[Sequence[Record], ApiError | None], None]
@@ -68,6 +73,7 @@ class LedgerWriter:
         self._opened = threading.Event()
         self._turn = threading.Lock()
         self._told = False
+        self._together = 0
         self.announced = 0
         self._problem: BaseException | None = None
         self.failing = False
@@ -166,6 +172,8 @@ class LedgerWriter:
         first = self._queue.get()
         if first is None:
             return None
+        if self._together > 1:
+            time.sleep(_MOMENT)
         batch, size = [first], len(first.entries)
         while size < _MOST:
             try:
@@ -177,6 +185,7 @@ class LedgerWriter:
                 break
             batch.append(more)
             size += len(more.entries)
+        self._together = len(batch)
         return batch
 
     def _commit(self, batch: Sequence[_Waiting]) -> None:
