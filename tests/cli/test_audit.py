@@ -148,6 +148,8 @@ def test_a_list_tells_who_is_in_a_join_and_who_is_not(tmp_path: Path) -> None:
     assert "not promised" in told
     assert "to be absent" in told
     seen = json.loads(page.with_suffix(".json").read_text())
-    assert [one["attack"] for one in seen["findings"]] == ["linkage", "presence", "absence"]
+    assert [one["attack"] for one in seen["findings"]] == [
+        "linkage", "presence", "absence", "files",
+    ]  # fmt: skip
     assert "tells of people" in page.read_text()
     assert "leave it out" in refusal("near", "--list", "people.csv")

@@ -49,6 +49,23 @@ def test_the_summary_says_how_groups_were_made(
 
 
 @pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--method anatomy --l 5", True),
+        ("--method anatomy --form permuted --l 5", True),
+        ("--k 5", False),
+        ("--method perturb --m 3", False),
+    ],
+)
+def test_what_the_papers_figures_mean_is_said_where_neighbours_look_worse(
+    options: str, said: bool, place: Path
+) -> None:
+    done = sfumato(place, *PUBLISH, *options.split(), "--no-audit")
+    assert done.returncode == 0, done.stderr
+    assert ("C_DM and RCE grow with groups" in done.stdout) == said
+
+
+@pytest.mark.parametrize(
     ("options", "warned"),
     [
         (["--method", "frontier", "--l", "4"], True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -18,7 +19,13 @@ from sfumato.asking import folded
 from sfumato.core.answer import Result
 from sfumato.core.askable import Askable
 from sfumato.engines.choice import CLUSTERS
-from sfumato.errors import MachineError, ParameterError, QueryRefused, SfumatoWarning
+from sfumato.errors import (
+    MachineError,
+    ParameterError,
+    QueryRefused,
+    ReleaseError,
+    SfumatoWarning,
+)
 from sfumato.forms.registry import FORMS
 from sfumato.io import writing
 from tests.support.clusters import Cluster, Replaying
@@ -80,9 +87,9 @@ def _real(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         yield found
 
 
-def written(name: str, folder: Path, **more: Any) -> Path:
+def written(name: str, folder: Path, table: Any = None, **more: Any) -> Path:
     how = dict(FORMS_OF[name])
-    release = sf.publish(people(), how.pop("algorithm"), how.pop("model"), seed=5, **how)
+    release = sf.publish(table or people(), how.pop("algorithm"), how.pop("model"), seed=5, **how)
     return Path(release.write(folder / "out", experiment=True, **more))
 
 
@@ -172,6 +179,48 @@ def test_a_slice_is_read_again_only_for_columns_that_nobody_asked_about(
         read.clear()
         release.count("age < 40")
         assert read == [{"age"}] * number
+
+
+@pytest.mark.parametrize("name", ["ranges", "cells", "anatomized"])
+@pytest.mark.parametrize("change", ["larger", "smaller", "removed"])
+def test_a_release_that_changed_since_it_was_opened_is_not_asked(
+    change: str, name: str, tmp_path: Path
+) -> None:
+    """It was cut as it was then: bounds would be those of neither release."""
+    folder = written(name, tmp_path)
+    question = "town = 'a' AND age < 60"
+    with sf.open_release(folder) as release, sf.open_release(folder) as untouched:
+        expected = release.count(question)
+        if change == "removed":
+            shutil.rmtree(folder)
+        else:
+            written(name, tmp_path, people(900 if change == "larger" else 400), force=True)
+        for one in (release, untouched):
+            with pytest.raises(ReleaseError, match="changed since it was opened; open it again"):
+                one.count(question)
+    if change != "removed":
+        with sf.open_release(folder) as release:
+            assert release.count(question) != expected
+
+
+def test_a_release_that_changes_while_it_is_read_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written("ranges", tmp_path)
+    form = FORMS["generalized"]
+    assert form.slices is not None
+    read = form.slices.read
+
+    def replaced(files: Any, item: Any, names: Any) -> Any:
+        if item.high:  # not when it is opened
+            written("ranges", tmp_path, people(900), force=True)
+        return read(files, item, names)
+
+    spying = replace(form, slices=form.slices._replace(read=replaced))
+    monkeypatch.setitem(FORMS, "generalized", spying)
+    changed = pytest.raises(ReleaseError, match="changed since it was opened")
+    with sf.open_release(folder) as release, changed:
+        release.count("age < 40")
 
 
 @pytest.mark.parametrize("name", ["ranges", "anatomized"])

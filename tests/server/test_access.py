@@ -143,6 +143,8 @@ def test_without_tokens_this_machine_may_ask_and_no_more(
     [
         {"X-Forwarded-For": "203.0.113.9"},
         {"Forwarded": "for=203.0.113.9"},
+        {"X-Forwarded-Host": "data.example.org"},
+        {"X-Forwarded-Proto": "https"},
         {"Host": "evil.example"},
         {"Host": "127.0.0.1.evil.example:8000"},
         {"Host": ""},

@@ -118,6 +118,39 @@ def test_no_http_is_told_in_the_one_shape(url: str) -> None:
         assert error_of(connection) == (400, "invalid_request")
 
 
+QUESTION = json.dumps({"sql": FLU}).encode()
+ASKED = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\n"
+WHOLE = b"%sContent-Length: %d\r\n\r\n%s" % (ASKED, len(QUESTION), QUESTION)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + QUESTION,
+        b"Transfer-Encoding: chunked\r\n\r\n5\n12345\n0\n\n",
+        b"Transfer-Encoding: nothing\r\n\r\n" + QUESTION,
+    ],
+)
+def test_a_body_that_is_broken_is_told_in_the_one_shape(url: str, content: bytes) -> None:
+    with connect(url) as connection:
+        connection.sendall(ASKED + content)
+        assert error_of(connection) == (400, "invalid_request")
+
+
+def test_what_stands_before_broken_bytes_is_answered_first(url: str) -> None:
+    for whole, statuses in (
+        (WHOLE, [b"200"]),
+        (2 * WHOLE, [b"200", b"200"]),
+        (ASKED + b"\r\n" + QUESTION, [b"400"]),  # nobody has said that there is a body
+    ):
+        with connect(url) as connection:
+            connection.sendall(whole + b"{no} http\r\n\r\n")
+            found = b""
+            while part := connection.recv(65_536):
+                found += part
+            assert re.findall(rb"HTTP/1.1 (\d+)", found) == statuses
+
+
 def test_many_who_say_nothing_keep_nobody_out(url: str) -> None:
     with ExitStack() as silent:
         for _ in range(3 * SMALL["connections"]):

@@ -39,10 +39,11 @@ def test_the_address_works_once() -> None:
 
 def test_the_page_and_all_it_needs_are_for_who_has_the_cookie(desk: tuple[Running, str]) -> None:
     running, cookie = desk
+    other = f"{cookie[:-1]}{'B' if cookie.endswith('A') else 'A'}"
     for path in ("", "static/studio.js", "static/look.css", "static/frontier.js", "schema.toml"):
         known = request(running, "GET", running.room + path, Cookie=cookie)
         assert known.status == 200
-        for header in ("", "sfumato-desk=", f"{cookie[:-1]}A", "sfumato-desk=\u00e9"):
+        for header in ("", "sfumato-desk=", other, "sfumato-desk=\u00e9"):
             stranger = request(running, "GET", running.room + path, Cookie=header)
             assert (stranger.status, stranger.code) == (401, "unauthorized")
 
@@ -131,6 +132,9 @@ def test_every_answer_forbids_other_hosts_and_frames(desk: tuple[Running, str]) 
         ("explore", {"methods": "mondrian"}),
         ("explore", {"k": ["a"]}),
         ("publish", {"method": "mondrian", "k": True}),
+        ("publish", {"method": "mondrian", "k": 5.5}),
+        ("explore", {"k": [5, 7.5]}),
+        ("explore", {"seed": 0.5}),
         ("save", {"release": "1", "path": "x"}),
         ("compare", {"first": 1}),
     ],

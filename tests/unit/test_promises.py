@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
@@ -41,6 +44,32 @@ def table(n: int = 60) -> sf.Microdata:
 def test_what_promises_nothing_is_refused(empty: Callable[[], object]) -> None:
     with pytest.raises(ParameterError, match="promises nothing"):
         empty()
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("method", [sf.FullDomain(), sf.Subtree()], ids=str)
+def test_what_is_lost_for_want_of_a_taxonomy_is_told(
+    method: Any, engine: Any, tmp_path: Path
+) -> None:
+    rows = pa.table({"age": [i % 20 for i in range(60)], "ill": ["flu", "cold", "gout"] * 20})
+    pq.write_table(rows, tmp_path / "t.parquet")
+    schema = sf.Schema(quasi=["age"], sensitive="ill")
+    tree = {"age": sf.interval_taxonomy(0, 20, widths=(10,))}
+    known = sf.Schema(quasi=["age"], sensitive="ill", taxonomies=tree)
+
+    def made(said: sf.Schema, algorithm: Any, name: str) -> None:
+        sf.publish_file(
+            tmp_path / "t.parquet", said, algorithm, sf.KAnonymity(6), tmp_path / name,
+            engine=engine,
+        )  # fmt: skip
+
+    with pytest.warns(SfumatoWarning, match=r"nothing is left of 'age': .* taxonomy as it is"):
+        made(schema, method, "without")
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        made(known, method, "with")
+        made(schema, sf.Mondrian(), "boxes")
+    assert not [one for one in heard if "taxonomy" in str(one.message)]
 
 
 @pytest.mark.filterwarnings("error::sfumato.errors.SfumatoWarning")

@@ -7,10 +7,14 @@ Checksums are not looked at: verify does that.
 
 Reading takes far longer than counting, so whoever has prepared a slice keeps it, if memory allows,
 with the columns that were asked about so far.
+
+Slices are cut when a release is opened. Another release that takes its place would be counted by
+the cuts of the first, so whoever reads a slice looks whether it is still the same.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -36,7 +40,7 @@ from sfumato.engines.kept import KEPT
 from sfumato.engines.memory import memory_or_half
 from sfumato.engines.opening import open_workers
 from sfumato.engines.pieces import Job, Said
-from sfumato.errors import ParameterError, QueryRefused
+from sfumato.errors import ParameterError, QueryRefused, ReleaseError
 from sfumato.forms.files import Files
 from sfumato.forms.form import Form
 from sfumato.forms.load import form_in
@@ -57,6 +61,7 @@ class FoldedRelease(Askable):
     """A release whose tables stay where they are; see ``open_release``."""
 
     files: Files
+    digest: str
     slices: Sequence[Slice]
     catalog: Catalog
     room: int
@@ -70,7 +75,8 @@ class FoldedRelease(Askable):
 
     def told(self, names: frozenset[str], where: Where, by: str | None) -> _Told:
         """A question, as each slice is told it."""
-        return _Told(names, where, by, self._shown_by(names), self.asker, self.room)
+        shown = self._shown_by(names)
+        return _Told(self.digest, names, where, by, shown, self.asker, self.room)
 
     def _shown_by(self, names: Collection[str]) -> dict[str, pa.Array]:
         """The values that suppressed cells of these columns may have, and of all that were asked
@@ -82,7 +88,8 @@ class FoldedRelease(Askable):
                 and column.name in names
                 and column.name not in self._shown
             ):
-                found = self.results(_Showing, "values shown", column.name)
+                told = _Column(self.digest, column.name)
+                found = self.results(_Showing, "values shown", told)
                 self._shown[column.name] = pa.concat_arrays(list(found)).unique()
         return dict(self._shown)
 
@@ -127,7 +134,7 @@ def open_release(
         )
     address = address_of(engine, scheduler, master)
     folder = usable(path).resolve()
-    files = Files(folder, read_manifest(folder))
+    files, digest = _read_files(folder)
     slices = form_in(files).slices
     if slices is None:
         raise ParameterError(
@@ -138,12 +145,13 @@ def open_release(
     empty = slices.read(files, NOTHING, names)
     catalog = form_in(files).answerer(empty).catalog
     cut = slices.cut(files, SLICE_ROWS)
-    return _opened(files, cut, catalog, engine, address, memory_limit)
+    return _opened(files, digest, cut, catalog, engine, address, memory_limit)
 
 
 @contextmanager
 def _opened(
     files: Files,
+    digest: str,
     cut: Sequence[Slice],
     catalog: Catalog,
     engine: str,
@@ -152,7 +160,7 @@ def _opened(
 ) -> Iterator[FoldedRelease]:
     with open_workers(engine, address, memory) as workers:
         most = memory_or_half(memory) if workers is None else workers.memory
-        release = FoldedRelease(files, cut, catalog, most // _KEPT_SHARE, workers)
+        release = FoldedRelease(files, digest, cut, catalog, most // _KEPT_SHARE, workers)
         try:
             yield release
         finally:
@@ -206,11 +214,19 @@ class Folded(Certain):
         return self.release.files.manifest.suppressed
 
 
+class _Column(NamedTuple):
+    """A column of the release with this digest."""
+
+    digest: str
+    name: str
+
+
 class _Told(NamedTuple):
-    """A question: the columns it names, its conditions, what it counts by, what suppressed cells
-    may be; who asks, and the bytes that may be kept for it.
+    """A question: which release was opened, the columns it names, its conditions, what it counts
+    by, what suppressed cells may be; who asks, and the bytes that may be kept for it.
     """
 
+    digest: str
     names: frozenset[str]
     where: Where
     by: str | None
@@ -232,24 +248,47 @@ class _Reading(Job):
 
     __slots__ = ()
 
-    def slices(self) -> tuple[Files, Form, Slices]:
-        """The folder, its form, and how that is cut."""
+    def read(self, item: Slice, names: Collection[str]) -> tuple[Form, Slices, Any]:
+        """Columns of a slice, and the form of the release that it is one of: the one that was
+        opened, at the end of reading as at the beginning.
+        """
+        stamp = self.stamp()
         # to look at every word of it again takes longer than many a slice
-        files = _files(self.folder, self.stamp())
+        files, digest = _files(self.folder, stamp)
         form = form_in(files)
         assert form.slices is not None
-        return files, form, form.slices
+        if digest != self.told().digest:
+            raise _changed(self.folder)
+        found = form.slices.read(files, item, names)
+        if stamp != self.stamp():
+            raise _changed(self.folder)
+        return form, form.slices, found
 
     def stamp(self) -> tuple[int, ...]:
         """What tells a release from another one in its place."""
-        said = (self.folder / FILE).stat()
+        try:
+            said = (self.folder / FILE).stat()
+        except OSError as error:
+            raise _changed(self.folder) from error
         return said.st_ino, said.st_size, said.st_mtime_ns
 
 
 @lru_cache(1)
-def _files(folder: Path, _stamp: tuple[int, ...]) -> Files:
-    """The files of a release that was read for an earlier slice, unless another took its place."""
-    return Files(folder, read_manifest(folder))
+def _files(folder: Path, _stamp: tuple[int, ...]) -> tuple[Files, str]:
+    """What was read for an earlier slice, unless another release took the place of this one."""
+    return _read_files(folder)
+
+
+def _read_files(folder: Path) -> tuple[Files, str]:
+    """The files of a release, and a digest of what it says, checksums of its tables included."""
+    # the digest first: of a release that is replaced in between, it is then not that of the files
+    path = folder / FILE
+    said = path.read_bytes() if path.is_file() else b""
+    return Files(folder, read_manifest(folder)), hashlib.blake2b(said, digest_size=16).hexdigest()
+
+
+def _changed(folder: Path) -> ReleaseError:
+    return ReleaseError(f"{folder} changed since it was opened; open it again", path=folder)
 
 
 class _Asking(_Reading):
@@ -276,9 +315,9 @@ class _Asking(_Reading):
         if known is not None and told.names <= known.names:
             return known.asked
         names = told.names if known is None or known.full else told.names | known.names
-        files, form, slices = self.slices()
+        form, slices, found = self.read(item, names)
         shown = {name: values for name, values in told.shown.items() if name in names}
-        asked = form.answerer(slices.knowing(slices.read(files, item, names), shown))
+        asked = form.answerer(slices.knowing(found, shown))
         if known is None or not known.full:
             kept = KEPT.put(told.asker, key, _Prepared(names, asked), told.room)
             if known is not None and not kept:
@@ -293,9 +332,10 @@ class _Showing(_Reading):
 
     def run(self, item: Slice) -> tuple[pa.Array, int]:
         """Those of a slice."""
-        files, _, slices = self.slices()
+        name = self.told().name
+        _, slices, found = self.read(item, [name])
         assert slices.shown is not None
-        return slices.shown(slices.read(files, item, [self.told()]), self.told()), 1
+        return slices.shown(found, name), 1
 
 
 def _require_answered(asked: Answerer, names: Collection[str]) -> None:

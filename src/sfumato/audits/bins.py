@@ -25,6 +25,7 @@ from sfumato.core.moments import askable_values, comparable
 from sfumato.core.predicates import Compare, Missing, Predicate, at_least, one_of
 
 _CROWDED = 0.8  # one range with more rows than this tells nothing; ranges of equal counts do
+_REST = " others"
 _LONG_TAIL = 0.03  # ... nor do ranges of which the upper half has fewer rows than this
 
 
@@ -127,7 +128,12 @@ def _most_frequent(values: Sequence[Any], counts: Counts, most: int) -> Iterator
     for code in alone:
         yield Bin(shown(values[code]), one_of([values[code]]))
     if others := [values[code] for code in order[len(alone) :]]:
-        yield Bin(f"{len(others):,} others", ~one_of(values[code] for code in alone))
+        yield Bin(f"{len(others):,}{_REST}", ~one_of(values[code] for code in alone))
+
+
+def is_rest(label: str) -> bool:
+    """Whether a bin holds what was too rare for one of its own."""
+    return label.endswith(_REST)
 
 
 def shown(value: Any) -> str:

@@ -18,6 +18,7 @@ _MOST_ODD, _LEAST_NUMBERS = 3, 10
 _LONGEST = 30  # letters of an odd value that are shown
 _DECIMAL_COMMA = r"-?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]+)?"
 _DAY_FIRST = r"[0-9]{1,2}([./-])[0-9]{1,2}[./-][0-9]{4}"
+_YEAR_FIRST = r"[0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}"
 
 
 def hint_of(values: pa.Array, counts: Counts) -> str:
@@ -30,7 +31,7 @@ def hint_of(values: pa.Array, counts: Counts) -> str:
 
 
 def weight_hint(name: str) -> str:
-    """A hint about decimals whose name says weight."""
+    """A hint about numbers whose name says weight."""
     return (
         "numbers that may be survey weights: if they are, take the column out of the schema, and "
         f"learn the risk in the population with --weight {shlex.quote(name)}"
@@ -65,6 +66,11 @@ def _texts(values: pa.Array, counts: Counts) -> str:
         return ""
     if _match(values, _DAY_FIRST).all():
         return "dates that are not written as 2020-12-31: if the day comes first, say --day-first"
+    if _match(values, f"{_DAY_FIRST}|{_YEAR_FIRST}").all():
+        return (
+            "dates that are written in more than one way, and so are texts: write all of them as "
+            "2020-12-31"
+        )
     if _match(values, _DECIMAL_COMMA).all() and _match(values, ".*,.*").any():
         return "numbers with a comma: if it stands before the decimals, say --decimal ,"
     return ""

@@ -36,6 +36,7 @@ _IDENTIFIER = (
 _NUMBER = r"(.*_)?(id|nbr|no|nr|num|number|key)|id_.*"
 _ONE_PER_PERSON = r"(.*_)?(ssn|passport|e_?mail|iban|imei|mrn|nhs|uuid|guid)(_.*)?"
 _WEIGHT = r"(.*_)?(weight|weights|wgt|wt|pwgt\w*)"  # of a survey, or of a body
+_SURVEY_WEIGHT = r"(.*_)?(fnlwgt|pwgt\w*)"  # of nothing else, so whole numbers are meant, too
 _MANY = 0.05  # of the rows: more values than that are no categories
 _NEARLY_ALL = 0.9
 _FEW_ROWS = 20  # below, that texts differ means little
@@ -141,7 +142,9 @@ def _profile(name: str, rows: int, found: ColumnCounts) -> ColumnProfile:
     if distinct is None:
         return ColumnProfile(name, _short(kind), None, missing, None, "(not usable)")
     role, reason = _guess(name, kind, distinct, rows, rows - missing)
-    if pa.types.is_floating(kind) and re.fullmatch(_WEIGHT, _plain_name(name)):
+    weight = _WEIGHT if pa.types.is_floating(kind) else _SURVEY_WEIGHT
+    numbers = pa.types.is_floating(kind) or pa.types.is_integer(kind)
+    if numbers and re.fullmatch(weight, _plain_name(name)):
         hint = weight_hint(name)
     return ColumnProfile(name, str(kind), distinct, missing, role, reason, hint)
 

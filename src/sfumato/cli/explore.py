@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
@@ -128,6 +129,8 @@ def _print(page: Console, found: Exploration, written: str | None) -> None:
         show.say(page, f"Not feasible: {one.setting.method}, {one.setting.words}: {one.refused}")
     if len(refused) > _REFUSED:
         show.say(page, f"{len(refused) - _REFUSED} more are not feasible; the page says why.")
+    for hint in found.hints:
+        show.say(page, Text("Hint: ", "yellow"), hint)
     if found.left:
         show.say(page, f"No time was left for {len(found.left)} more.")
     chosen = found.recommended.setting

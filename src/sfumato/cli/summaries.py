@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.audits.report.text import percent, plural
 from sfumato.audits.risk import assess
@@ -17,13 +18,21 @@ from sfumato.forms.likeness import differences
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.masked.release import MaskedTable
 from sfumato.forms.registry import FORMS
-from sfumato.statdb.database import StatDB
+
+if TYPE_CHECKING:
+    from sfumato.statdb.database import StatDB
 
 _FEW = 20  # lines of one kind
 _MADE_OF = {
     ("anatomize", True): "of neighbours, ", ("anatomize", False): "of anybody, as in the paper, ",
     ("frontier", None): "of neighbours, ",
 }  # fmt: skip
+
+_ABOUT_GROUPS = (
+    "C_DM and RCE grow with groups, not with what readers lose: quasi-identifiers stay exact. What "
+    "answers lose depends on how alike two of a group are, and on how large groups are; "
+    "sfumato evaluate measures it."
+)
 
 
 def summarize(manifest: Manifest, path: Path) -> None:
@@ -47,6 +56,8 @@ def summarize(manifest: Manifest, path: Path) -> None:
     lost = [*_lost(manifest), *_alike(differences(path, manifest))]
     if lost:
         page.print(show.table("What was lost", ("figure", "value"), lost))
+    if lost and not FORMS[manifest.kind].boxes and manifest.metrics.get("reconstruction_error"):
+        show.say(page, _ABOUT_GROUPS)
     if manifest.search:
         facts = [(_named(name), _fact(value)) for name, value in manifest.search.items()]
         page.print(show.table("The search, for you only, in no file", ("fact", "value"), facts))

@@ -163,14 +163,17 @@ def require_microdata(table: object, parameter: str = "table") -> None:
         )
 
 
-def require_columns(found: Sequence[str], schema: Schema) -> None:
-    """Raise unless every column of the schema is in the table, once."""
+def require_columns(found: Sequence[str], schema: Schema, file: str = "") -> None:
+    """Raise unless every column of the schema is in the table, or in one file of it, once."""
+    said = f"{file}: " if file else ""
     times = Counter(found)
     for name, role in schema.roles.items():
         if times[name] > 1:
-            raise DataError(f"the table has {times[name]} columns named {name!r}")
+            raise DataError(f"{said}the table has {times[name]} columns named {name!r}")
         if not times[name]:
-            raise SchemaError(f"no column {name!r} ({role}); {_hint(name, found)}", column=name)
+            raise SchemaError(
+                f"{said}no column {name!r} ({role}); {_hint(name, found)}", column=name
+            )
 
 
 def require_identifier(name: str | None, schema: Schema) -> None:

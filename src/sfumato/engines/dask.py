@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import cycle
+from multiprocessing import current_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,6 +36,10 @@ _SHARE = 0.8
 _MOST_LOCAL = 8
 _CONNECT, _BEAT, _ALONE = 10.0, 2.0, 120.0  # seconds
 _DOING = "running on Dask"
+_GUARD = (
+    "workers read the program that starts them: let what it does stand under "
+    'if __name__ == "__main__":'
+)
 _SETTINGS: dict[str, Any] = {
     # tasks keep to their memory themselves, and what a worker holds for others is tiny
     **{f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")},
@@ -189,6 +194,7 @@ def _local(memory: int | None) -> Iterator[Any]:
     import dask
     import distributed
 
+    _require_guard()
     untyped: Any = distributed
     free = memory_or_half(None)
     each = None if memory is None else int(memory / _SHARE)
@@ -198,18 +204,30 @@ def _local(memory: int | None) -> Iterator[Any]:
     with (
         TemporaryDirectory(prefix="sfumato-") as place,
         dask.config.set(_SETTINGS),
-        untyped.LocalCluster(
-            n_workers=n,
-            threads_per_worker=1,
-            memory_limit=each,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            security=untyped.Security.temporary(),
-            local_directory=place,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        ExitStack() as ends,
     ):
-        yield cluster
+        try:
+            cluster = untyped.LocalCluster(
+                n_workers=n,
+                threads_per_worker=1,
+                memory_limit=each,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                security=untyped.Security.temporary(),
+                local_directory=place,
+                silence_logs=logging.CRITICAL,
+            )
+        except RuntimeError as error:  # of a worker that ends before it has begun
+            raise MachineError(
+                f"no worker starts ({said(error)}); {_GUARD}", doing=_DOING
+            ) from error
+        yield ends.enter_context(cluster)
+
+
+def _require_guard() -> None:
+    """Raise in a worker that reads the program anew, and so would start workers of its own."""
+    if getattr(current_process(), "_inheriting", False):
+        raise MachineError(f"a worker is about to start workers; {_GUARD}", doing=_DOING)
 
 
 @contextmanager
@@ -218,7 +236,14 @@ def _connected(distributed: Any, where: Any) -> Iterator[Any]:
         if isinstance(where, str):
             _require_answer(distributed, where)
         client = distributed.Client(where, timeout=_CONNECT, set_as_default=False)
-    except (OSError, TypeError, ValueError) as error:  # a TypeError: no certificates for tls://
+    except TypeError as error:  # that is how Dask says so
+        raise MachineError(
+            f"{where} wants certificates, and Dask's settings name none: set "
+            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..._CLIENT__CERT and ..._CLIENT__KEY "
+            "(docs/cluster.md)",
+            doing=_DOING,
+        ) from error
+    except (OSError, ValueError) as error:
         raise MachineError(
             f"no Dask scheduler answers at {where} ({said(error)}); start one with `dask "
             "scheduler`, or leave the address out to use this machine alone",
@@ -237,14 +262,14 @@ def _connected(distributed: Any, where: Any) -> Iterator[Any]:
 
 
 def _require_answer(distributed: Any, where: str) -> None:
-    """A client would wait for ever for whoever takes its call and says nothing."""
+    """A client would wait for ever for whoever takes its call and says nothing, or is a worker."""
 
-    async def ask() -> None:
+    async def ask() -> Any:
         given = distributed.Security().get_connection_args("client")
         comm = await distributed.comm.connect(where, timeout=_CONNECT, **given)
         try:
             await comm.write({"op": "identity", "reply": True})
-            await comm.read()
+            return await comm.read()
         finally:
             comm.abort()
 
@@ -252,10 +277,15 @@ def _require_answer(distributed: Any, where: str) -> None:
     with ThreadPoolExecutor(1) as alone:
         answer = alone.submit(asyncio.run, asyncio.wait_for(ask(), _CONNECT))
         try:
-            answer.result()
+            said_there = answer.result()
+        except MemoryError as error:  # of other protocols, a first word is taken for a length
+            raise ValueError("something else answers there, such as a dashboard") from error
         except TimeoutError as error:
             told = f"nothing was said in {_CONNECT:g} seconds"
             raise TimeoutError(str(error) or told) from error
+    kind = said_there.get("type")
+    if kind != "Scheduler":
+        raise ValueError(f"a {kind} answers there")
 
 
 def _memory(client: Any, asked: int | None) -> int:

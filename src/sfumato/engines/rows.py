@@ -130,7 +130,8 @@ def open_rows(
     _require_no_bins(schema)
     files = files_of(source)
     for file in files:
-        require_columns(open_file(file, dialect=dialect).names, schema)
+        one_of_many = str(file) if len(files) > 1 else ""
+        require_columns(open_file(file, dialect=dialect).names, schema, one_of_many)
     stamps = [_stamp(file) for file in files]
     columns = [*schema.quasi, *schema.sensitive, *schema.insensitive]
     _, kinds, opened = _opened(source, columns, missing, dialect)

@@ -35,6 +35,7 @@ from sfumato.errors import Infeasible, ParameterError, SfumatoError, SfumatoWarn
 from sfumato.exploring.grid import METHODS, PERTURB, USUAL, Setting, settings_of
 from sfumato.exploring.results import Exploration, Point
 from sfumato.forms.registry import Release, form_of
+from sfumato.verbs.checks import lost_wholly
 from sfumato.verbs.noise import perturb
 from sfumato.verbs.publishing import publish
 
@@ -152,7 +153,13 @@ class _Run:
             loss=release.manifest.metrics.get("ncp"),
             groups=release.manifest.groups,
             left_out=release.manifest.suppressed,
+            gone=self._gone(setting, release),
         )
+
+    def _gone(self, setting: Setting, release: Release) -> tuple[str, ...]:
+        made = METHODS.get(setting.method)
+        figures = release.manifest.metrics
+        return () if made is None else lost_wholly(made(), self.table.attributes, figures)
 
     def _attacked(self, release: Release) -> Audit | None:
         """What somebody guesses who thinks; None where that takes long, or people are few."""

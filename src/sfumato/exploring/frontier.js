@@ -92,7 +92,9 @@ export function multiple(question, series) {
       width: bar, height: Math.max(0, bottom - y(one.shares[place])), class: one.kind })));
     drawing.append(group);
     if (place % every === 0) {
-      drawing.append(make("text", { x, y: bottom + 16 }, cut(label, Math.floor(step * every / LETTER))));
+      const shown = cut(label, Math.floor(step * every / LETTER));
+      const last = width - shown.length * LETTER; // or its end would be outside
+      drawing.append(make("text", { x: Math.max(left, Math.min(x, last)), y: bottom + 16 }, shown));
     }
   });
   if (question.usual !== undefined) {

@@ -79,7 +79,7 @@ class Setting:
     @property
     def words(self) -> str:
         """As in ``k = 5, l = 2``."""
-        return ", ".join(f"{name} = {value:g}" for name, value in self.promises.items())
+        return ", ".join(f"{name} = {typed_number(value)}" for name, value in self.promises.items())
 
     def command(
         self,
@@ -90,7 +90,7 @@ class Setting:
         """What to type to publish it; ``reading`` are the options that read the table."""
         files = [source] if isinstance(source, str) else source
         options = [part for name, value in self.promises.items()
-                   for part in (f"--{name}", f"{value:g}")]  # fmt: skip
+                   for part in (f"--{name}", typed_number(value))]  # fmt: skip
         named = ["sfumato", "publish", *files, "-s", schema, *reading]
         return shlex.join([*named, "--method", self.method, *options, "-o", "out"])
 
@@ -98,15 +98,23 @@ class Setting:
     def python(self) -> str:
         """The same in Python."""
         if self.method == PERTURB:
-            return f"sf.perturb(table, m={self.m:g})"
+            return f"sf.perturb(table, m={typed_number(self.promises['m'])})"
         names = {"k": "KAnonymity", "l": "LDiversity", "t": "TCloseness"}
-        models = [f"sf.{names[name]}({value:g})" for name, value in self.promises.items()]
+        models = [
+            f"sf.{names[name]}({typed_number(value)})" for name, value in self.promises.items()
+        ]
         made = type(METHODS[self.method]()).__name__
         return f"sf.publish(table, sf.{made}(), {' & '.join(models)})"
 
     def __repr__(self) -> str:
         """Method and promises."""
         return f"Setting({self.method!r}, {self.words})"
+
+
+def typed_number(value: float) -> str:
+    """A number in full, as commands and Python read it: 1000000 and not 1e+06."""
+    exact = float(value)
+    return str(int(value)) if exact.is_integer() else repr(exact)
 
 
 def settings_of(risk: Risk, methods: Sequence[str], given: Mapping[str, Sequence[Any]]

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
+from sfumato.audits.bins import is_rest
 from sfumato.audits.report.document import document
 from sfumato.audits.report.text import number, part, percent, plural, safe
 from sfumato.audits.usefulness import Conditional, Usefulness
@@ -66,9 +69,10 @@ def _recommended(found: Exploration) -> str:
     reasons = "".join(f"<li>{safe(one, 500)}</li>" for one in found.reasons)
     return part(
         f"Recommended: {safe(_name(found.recommended))}",
-        "Of the releases that keep most of what goes with what, the one in which fewest people are "
-        "exposed (guessed at 50% or more, or more surely where half of all have one value anyway); "
-        "then the most useful, and of those as useful the safest.",
+        "Of the releases that keep most of what goes with what, or nearly so (within five points), "
+        "the one in which fewest people are exposed (guessed at 50% or more, or more surely where "
+        "half of all have one value anyway); then the most useful, and of those as useful the "
+        "safest.",
         f'<ul>{reasons}</ul><pre id="best">{safe(found.command, 400)}</pre>'
         '<button type="button" data-copy="best">Copy</button>',
     )
@@ -101,7 +105,7 @@ def _all(found: Exploration) -> str:
         "Click a heading to sort, a method to select. <b>Attacked</b>: the share of people whose "
         "value somebody guesses who has studied half of the table; <code>sfumato audit</code> "
         "makes all attacks.",
-        table_of(found),
+        table_of(found) + "".join(f'<p class="soft">{safe(one, 500)}</p>' for one in found.hints),
     )
 
 
@@ -178,10 +182,12 @@ def asked_of(useful: Usefulness | None) -> list[Conditional]:
 
 
 def _telling(asked: Conditional) -> int:
-    """The class whose share differs most between categories."""
+    """The class whose share differs most between categories; many rare values are no class."""
     seen = shares(asked.truth, asked.truth)
     usual = asked.truth.sum(axis=0) / max(asked.truth.sum(), 1.0)
-    return int((asked.truth.sum(axis=1) @ abs(seen - usual)).argmax())
+    differs = asked.truth.sum(axis=1) @ abs(seen - usual)
+    rest = np.array([is_rest(label) for label in asked.classes])
+    return int(np.where(rest, -1.0, differs).argmax())
 
 
 def question(asked: Conditional) -> dict[str, Any]:

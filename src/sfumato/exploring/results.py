@@ -12,6 +12,7 @@ from sfumato.audits.audit import Audit
 from sfumato.audits.evaluation import attacking
 from sfumato.audits.report.text import percent
 from sfumato.audits.risk import Risk
+from sfumato.audits.risk.wording import listed
 from sfumato.audits.usefulness import Usefulness
 from sfumato.audits.usefulness.results import MOST
 from sfumato.exploring.grid import Setting
@@ -26,8 +27,8 @@ class Point:
     ``refused`` says why there is none, and ``largest`` what would be feasible. ``guess`` is the
     chance of the best guess of a sensitive value on average over all people and sensitive columns;
     where nothing is sensitive, the chance to be found. ``attacked`` is what the quickest attacker
-    makes of it. ``loss`` is the NCP, None where quasi-identifiers are exact. ``seconds`` are of
-    processor time.
+    makes of it. ``loss`` is the NCP, None where quasi-identifiers are exact; ``gone``
+    are columns of which nothing is left for want of a taxonomy. ``seconds`` are of processor time.
     """
 
     setting: Setting
@@ -40,6 +41,7 @@ class Point:
     loss: float | None = None
     groups: int = 0
     left_out: int = 0
+    gone: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -99,6 +101,7 @@ class Point:
             "loss": self.loss,
             "groups": self.groups,
             "left_out": self.left_out,
+            "gone": list(self.gone),
             "seconds": self.seconds,
         }
 
@@ -146,11 +149,11 @@ class Exploration:
 
     @property
     def recommended(self) -> Point:
-        """Of the points that keep most, those at which fewest people's value is guessed at 50% or
-        more; of these the most useful, and of those that are as useful within five points the
-        safest. Where none keeps most, of the more useful ones.
+        """Of the points that keep most or miss it by five points, those at which fewest people's
+        value is guessed at 50% or more; of these the most useful, and of those that are as useful
+        within five points the safest. Where none keeps most, of the more useful ones.
         """
-        enough = min(MOST, max(one.usefulness for one in self.feasible) - _NEAR)
+        enough = min(MOST, max(one.usefulness for one in self.feasible)) - _NEAR
         useful = [one for one in self.feasible if one.usefulness >= enough]
         fewest = min(one.likely for one in useful)
         some = [one for one in useful if one.likely == fewest]
@@ -176,6 +179,19 @@ class Exploration:
         return tuple(filter(None, told))
 
     @property
+    def hints(self) -> tuple[str, ...]:
+        """What the owner could say of the table, so that a method loses less."""
+        gone: dict[str, dict[str, None]] = {}
+        for one in self.feasible:
+            if one.gone:
+                gone.setdefault(one.setting.method, {}).update(dict.fromkeys(one.gone))
+        return tuple(
+            f"{method} left nothing of {listed(tuple(names))} under some promises: without a "
+            "taxonomy it shows a column as it is or not at all (docs/taxonomies.md)."
+            for method, names in gone.items()
+        )
+
+    @property
     def command(self) -> str:
         """What to type to publish the recommended one."""
         return self.typed(self.recommended.setting)
@@ -194,6 +210,7 @@ class Exploration:
             "frontier": [places[id(one)] for one in self.frontier],
             "recommended": places[id(self.recommended)],
             "reasons": list(self.reasons),
+            "hints": list(self.hints),
             "command": self.command,
             "python": self.recommended.setting.python,
             "left": [{"method": one.method, **one.promises} for one in self.left],
@@ -218,7 +235,7 @@ def _exposed(one: Point) -> str:
     if one.risk is None or not one.risk.attributes:
         return f"Somebody is found with a chance of {percent(one.guess)} on average."
     return (
-        f"The values of {_people(one.likely)} can be guessed at 50% or more{_anyway(one.risk)}; "
+        f"{_whose(one.likely)} can be guessed at 50% or more{_anyway(one.risk)}; "
         f"the surest guess is right with {percent(one.surest)}, the average one with "
         f"{percent(one.guess)}."
     )
@@ -260,6 +277,10 @@ def _present(one: Point) -> str:
     if one.loss is not None:
         return ""
     return "Quasi-identifiers stay exact: it can be seen who is in the table."
+
+
+def _whose(number: int) -> str:
+    return f"The values of {_people(number)}" if number else "Nobody's value"
 
 
 def _people(number: int) -> str:

@@ -72,7 +72,7 @@ class Door:
 
     def grants(self, call: Call) -> list[Grant]:
         """All databases that a request may use, whatever it wants there; at least one."""
-        secret = _secret(call)
+        secret = secret_of(call)
         if secret is None and not self.is_open(call):
             raise Unauthorized(known=False)
         found = self.admitted(secret)
@@ -188,7 +188,8 @@ def _no_tokens() -> ApiError:
     )
 
 
-def _secret(call: Call) -> str | None:
+def secret_of(call: Call) -> str | None:
+    """The token that a request brings; None if it brings none."""
     stated = call.headers.get(b"authorization")
     if stated is None:
         return None

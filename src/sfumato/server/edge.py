@@ -87,6 +87,7 @@ class Connection(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     has_asked = False
     _in_head = True
+    _is_deaf = False  # what comes now is no HTTP any more
     _untold = 0  # bytes since the parser last made something of them
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -103,7 +104,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on, as long as it leads somewhere."""
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._is_deaf:
             return
         self._untold += len(data)
         super().data_received(data)
@@ -145,12 +146,19 @@ class Connection(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """What is no HTTP, told like everything else."""
         self.gate.refused["no_http"] += 1
+        if self._answering() and not self._has_broken_body():
+            # it stands behind requests that are whole: these are answered, and nothing is read on
+            self._is_deaf = True
+            self.cycle.keep_alive = False
+            self.flow.pause_reading()
+            return
         self.refuse(invalid("this is no HTTP request", "leave HTTP to a library"))
 
     def refuse(self, error: ApiError) -> None:
         """Say why, if nothing else is being said, and end the connection."""
         self._unwatch()
-        if not self._answering() and not self.transport.is_closing():
+        free = not self._answering() or self._has_broken_body()
+        if free and not self.transport.is_closing():
             self.transport.write(_told(error))
         self.transport.close()
 
@@ -168,6 +176,10 @@ class Connection(HttpToolsProtocol):
 
     def _answering(self) -> bool:
         return self.has_asked and not self.cycle.response_complete
+
+    def _has_broken_body(self) -> bool:
+        """Whether what is under way waits for the rest of its body, and nothing was said of it."""
+        return self.cycle.more_body and not self.cycle.response_started and not self.pipeline
 
     def _watch(self) -> None:
         seconds = self.gate.limits.head_seconds

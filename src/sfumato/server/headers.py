@@ -21,7 +21,14 @@ SECURITY: tuple[tuple[bytes, bytes], ...] = (
     (b"x-frame-options", b"DENY"),
 )
 
-_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
+_FORWARDED = (
+    b"forwarded",
+    b"via",
+    b"x-forwarded-for",
+    b"x-forwarded-host",
+    b"x-forwarded-proto",
+    b"x-real-ip",
+)
 _OWN_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 

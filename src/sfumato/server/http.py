@@ -20,6 +20,7 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 JSON = "application/json"
+BYTES = "sfumato.bytes"  # in the scope of a request
 _LONGEST = 2**18  # bytes of a query string: a question of the longest kind, every letter encoded
 
 
@@ -77,6 +78,12 @@ class Call:
         """The address at the other end of the connection."""
         client = self.scope.get("client")
         return str(client[0]) if client else ""
+
+    @property
+    def all_bytes(self) -> bytes | None:
+        """All that came, if it came at once and can come again (repeating.py)."""
+        found: bytes | None = self.scope.get(BYTES)
+        return found
 
     @property
     def method(self) -> str:

@@ -1,8 +1,9 @@
 """A server's one writer of a ledger: everything that waits is committed together.
 
 A caller that awaits ``append`` goes on when its entries are on disk, so every answer that was sent
-is recorded. While a commit runs, the next entries gather; under load one flush of the
-disk serves many answers. A commit that fails fails all of its answers.
+is recorded. While a commit runs, the next entries gather, and for a moment more if there were
+several the last time; under load one flush of the disk serves many answers. A commit that fails
+fails all of its answers.
 
 What was answered from rows that no longer hold, or with a token that was revoked meanwhile, is
 taken out of the commit (generations.py).
@@ -15,11 +16,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sfumato.errors import StoreError
 from sfumato.server.errors import ApiError
@@ -29,11 +32,18 @@ from sfumato.statdb.access.ledger_records import Entry, Head, Record
 from sfumato.statdb.access.places import Place
 
 _MOST = 4_096  # entries in a commit
+# seconds that those who ask at the same time get to be in one commit: its flush takes the system as
+# much as writing ten records
+_MOMENT = 0.0003
+
+
+Told: TypeAlias = Callable[[Sequence[Record], ApiError | None], None]
 
 
 class _Waiting(NamedTuple):
     entries: Sequence[Entry]
-    done: asyncio.Future[Sequence[Record]]
+    tell: Told
+    loop: asyncio.AbstractEventLoop
 
 
 class LedgerWriter:
@@ -63,6 +73,7 @@ class LedgerWriter:
         self._opened = threading.Event()
         self._turn = threading.Lock()
         self._told = False
+        self._together = 0
         self.announced = 0
         self._problem: BaseException | None = None
         self.failing = False
@@ -78,11 +89,18 @@ class LedgerWriter:
 
     async def append(self, entries: Sequence[Entry]) -> Sequence[Record]:
         """The records, when they are on disk; otherwise nothing may be answered."""
+        done: asyncio.Future[Sequence[Record]] = asyncio.get_running_loop().create_future()
+        self.submit(entries, partial(_settle, done))
+        return await done
+
+    def submit(self, entries: Sequence[Entry], tell: Told) -> None:
+        """The same for who does not wait: ``tell`` is called in this loop, as soon as it is known.
+
+        With the records, or with why there are none.
+        """
         if not self._thread.is_alive():
             raise _unavailable()
-        done: asyncio.Future[Sequence[Record]] = asyncio.get_running_loop().create_future()
-        self._queue.put(_Waiting(entries, done))
-        return await done
+        self._queue.put(_Waiting(entries, tell, asyncio.get_running_loop()))
 
     def announce(self, generation: int) -> int:
         """Let later rows hold from now on; tells which do. Raises if the ledger is out of reach."""
@@ -154,6 +172,8 @@ class LedgerWriter:
         first = self._queue.get()
         if first is None:
             return None
+        if self._together > 1:
+            time.sleep(_MOMENT)
         batch, size = [first], len(first.entries)
         while size < _MOST:
             try:
@@ -165,6 +185,7 @@ class LedgerWriter:
                 break
             batch.append(more)
             size += len(more.entries)
+        self._together = len(batch)
         return batch
 
     def _commit(self, batch: Sequence[_Waiting]) -> None:
@@ -236,19 +257,25 @@ def _give(batch: Sequence[_Waiting], records: Sequence[Record], problem: ApiErro
     """Tell those who wait, in their own loop."""
     if batch:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            batch[0].done.get_loop().call_soon_threadsafe(_tell, batch, records, problem)
+            batch[0].loop.call_soon_threadsafe(_tell, batch, records, problem)
 
 
 def _tell(batch: Sequence[_Waiting], records: Sequence[Record], problem: ApiError | None) -> None:
     at = 0
-    for entries, done in batch:
+    for entries, tell, _ in batch:
         own, at = records[at : at + len(entries)], at + len(entries)
-        if done.done():
-            continue
-        if problem is None:
-            done.set_result(own)
-        else:
-            done.set_exception(problem)
+        tell(own, problem)
+
+
+def _settle(
+    done: asyncio.Future[Sequence[Record]], records: Sequence[Record], problem: ApiError | None
+) -> None:
+    if done.done():
+        return
+    if problem is None:
+        done.set_result(records)
+    else:
+        done.set_exception(problem)
 
 
 class Outdated(ApiError):

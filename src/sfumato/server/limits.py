@@ -95,6 +95,14 @@ class Meter:
     @contextmanager
     def request(self, who: str) -> Iterator[None]:
         """Hold a place while a request is under way, or refuse it."""
+        self.enter(who)
+        try:
+            yield
+        finally:
+            self.leave(who)
+
+    def enter(self, who: str) -> None:
+        """Take a place, which is to be left again, or refuse it."""
         use = self._use(who)
         if self.running >= self.limits.together or use.running >= self.limits.concurrency:
             own = use.running >= self.limits.concurrency
@@ -107,11 +115,11 @@ class Meter:
             )
         self.running += 1
         use.running += 1
-        try:
-            yield
-        finally:
-            self.running -= 1
-            use.running -= 1
+
+    def leave(self, who: str) -> None:
+        """Give a place back."""
+        self.running -= 1
+        self._use(who).running -= 1
 
     def turns(self, who: str) -> asyncio.Semaphore:
         """What has to be held while a thread works for somebody."""

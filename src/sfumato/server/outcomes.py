@@ -18,9 +18,10 @@ from sfumato.server.access import Grant
 from sfumato.server.answering import Answered, answer, read, remember, remembered
 from sfumato.server.databases import State
 from sfumato.server.errors import ApiError, internal, refused
+from sfumato.server.http import to_json
 from sfumato.server.questions import Asked, QueryTimeout, Question
 from sfumato.server.service import Service
-from sfumato.statdb.access.ledger_records import Entry
+from sfumato.statdb.access.ledger_records import Entry, Record
 
 
 @dataclass(slots=True, eq=False)
@@ -50,9 +51,9 @@ async def settled(
     service: Service, grant: Grant, state: State, questions: Sequence[Asked]
 ) -> list[Outcome]:
     """What there is to say to questions that were read for; their answers are paid here."""
-    outcomes = [_recalled(state, asked) for asked in questions]
+    outcomes = [recalled(state, asked) for asked in questions]
     await _answer_all(service, grant.who, state, [one for one in outcomes if one.answered is None])
-    _charge(service, grant.who, state, outcomes)
+    charge(service, grant.who, state, outcomes)
     return outcomes
 
 
@@ -62,14 +63,31 @@ async def recorded(
     """Append to the ledger; nothing may be sent before this returns."""
     if not outcomes:
         return
-    entries = [_entry(request_id, grant, state, one) for one in outcomes]
-    records = await grant.served.ledger.append(entries)
+    entries = [entry_of(request_id, grant, state, one) for one in outcomes]
+    note(service, grant, outcomes, await grant.served.ledger.append(entries))
+
+
+def note(
+    service: Service, grant: Grant, outcomes: Sequence[Outcome], records: Sequence[Record]
+) -> None:
+    """Give outcomes the receipts of their records, and count them."""
+    questions, name = service.metrics.questions, grant.served.name
     for one, record in zip(outcomes, records, strict=True):
         one.receipt = str(record.receipt)
-    questions, name = service.metrics.questions, grant.served.name
-    for one in outcomes:
         became = one.error.code if one.error else "cached" if one.cached else "answered"
         questions[name, became] += 1
+
+
+def told(request_id: str, state: State, outcome: Outcome) -> bytes:
+    """The JSON of one answer that is recorded."""
+    return b'{"request_id":"%s",%s,%s}' % (request_id.encode(), state.head, content(outcome))
+
+
+def content(outcome: Outcome) -> bytes:
+    """What is said of one question, without the braces."""
+    assert outcome.answered is not None
+    notes = b'"notes":%s,' % to_json(outcome.notes) if outcome.notes else b""
+    return b'"receipt":"%s",%s%s' % (outcome.receipt.encode(), notes, outcome.answered.content)
 
 
 def too_slow(service: Service) -> ApiError:
@@ -81,7 +99,8 @@ def too_slow(service: Service) -> ApiError:
     )
 
 
-def _recalled(state: State, asked: Asked) -> Outcome:
+def recalled(state: State, asked: Asked) -> Outcome:
+    """What is remembered; an outcome without an answer if nothing is."""
     found = remembered(state, asked)
     if found is None:
         return Outcome(asked)
@@ -89,7 +108,7 @@ def _recalled(state: State, asked: Asked) -> Outcome:
     return Outcome(asked, answered=answered, cached=True, notes=notes)
 
 
-def _charge(service: Service, who: str, state: State, outcomes: Sequence[Outcome]) -> None:
+def charge(service: Service, who: str, state: State, outcomes: Sequence[Outcome]) -> None:
     """Pay for what was found out by reading; remembered answers cost the same as others."""
     questions = [one.answered.question if one.answered else one.question for one in outcomes]
     known = [one for one in questions if one is not None]
@@ -151,7 +170,8 @@ def _answered(service: Service, state: State, asked: Asked, until: float) -> Out
     return outcome
 
 
-def _entry(request_id: str, grant: Grant, state: State, outcome: Outcome) -> Entry:
+def entry_of(request_id: str, grant: Grant, state: State, outcome: Outcome) -> Entry:
+    """What is to be recorded of one question."""
     kind: Literal["answer", "refusal"] = "answer"
     question, said, kept = outcome.question, "", None
     if outcome.answered is not None:

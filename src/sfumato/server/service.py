@@ -7,17 +7,22 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from sfumato.server.access import Door
+from sfumato.server.caching import Cache
 from sfumato.server.databases import Served, watch
 from sfumato.server.ledger_writer import Outdated
 from sfumato.server.limits import Limits, Meter
 from sfumato.server.logs import Log
 from sfumato.server.metrics import Metrics
 
+if TYPE_CHECKING:
+    from sfumato.server.repeats import Repeat
+
 Result = TypeVar("Result")
+_REPEATS = 2**23  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,8 @@ class Service:
     metrics: Metrics
     log: Log
     pool: ThreadPoolExecutor
+    # requests that came before, by all of their bytes (repeats.py)
+    repeats: Cache[Repeat] = field(default_factory=lambda: Cache(_REPEATS))
 
     @property
     def databases(self) -> Mapping[str, Served]:

@@ -20,11 +20,12 @@ from sfumato.errors import MissingExtra, ParameterError
 from sfumato.server.access import Door
 from sfumato.server.app import App
 from sfumato.server.databases import open_all
-from sfumato.server.edge import BACKLOG, Gate, guarded, places_for
+from sfumato.server.edge import BACKLOG, Connection, Gate, places_for
 from sfumato.server.limits import Limits, Meter
 from sfumato.server.logs import Handler, Log
 from sfumato.server.metrics import Metrics
 from sfumato.server.proxies import Proxies
+from sfumato.server.repeating import repeating
 from sfumato.server.service import Service
 
 if TYPE_CHECKING:
@@ -123,11 +124,11 @@ def create_server(app: App, wire: Wire | None = None) -> uvicorn.Server:
     metrics.connections = gate.__len__
     if wire is not None:
         app.beside = [Endpoint(app.service, gate, wire.sock, wire.tls)]
-    return server_of(app, gate, app.service.log)
+    return server_of(app, repeating(gate, app.service), app.service.log)
 
 
-def server_of(app: Any, gate: Gate, log: Log) -> uvicorn.Server:
-    """A server of any application behind a gate."""
+def server_of(app: Any, connections: type[Connection], log: Log) -> uvicorn.Server:
+    """A server of any application."""
     import uvicorn
 
     logger = logging.getLogger("uvicorn.error")
@@ -136,7 +137,7 @@ def server_of(app: Any, gate: Gate, log: Log) -> uvicorn.Server:
     logger.setLevel(logging.WARNING)
     config = uvicorn.Config(
         app,
-        http=guarded(gate),
+        http=connections,
         backlog=BACKLOG,
         lifespan="on",
         ws="none",

@@ -52,15 +52,15 @@ def _explore(desk: Desk, told: Told) -> Any:
     if not isinstance(methods, list) or not all(isinstance(one, str) for one in methods):
         raise _wrong("methods")
     grid = {name: _numbers(told, name) for name in _PROMISES}
-    seed, limit = _number(told, "seed"), _number(told, "time_limit")
-    return desk.explore(methods, grid, None if seed is None else int(seed), limit)
+    for k in grid["k"]:
+        _counted({"k": k}, "k")
+    return desk.explore(methods, grid, _counted(told, "seed"), _number(told, "time_limit"))
 
 
 def _publish(desk: Desk, told: Told) -> Any:
-    k = _number(told, "k")
     setting = Setting(
         _text(told, "method"),
-        k=None if k is None else int(k),
+        k=_counted(told, "k"),
         **{name: _number(told, name) for name in ("l", "t", "m")},
     )
     shown: Any = _some_text(told, "format") or "parquet"
@@ -130,6 +130,14 @@ def _number(told: Told, name: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise _wrong(name)
     return value
+
+
+def _counted(told: Told, name: str) -> int | None:
+    """A number of something, or none; half a row more would be promised than is kept."""
+    value = _number(told, name)
+    if value is not None and value != int(value):
+        raise invalid(f"{name} is a whole number, not {value}", "leave out what is after the point")
+    return None if value is None else int(value)
 
 
 def _whole(told: Told, name: str) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.exploring.grid import PERTURB, Setting
+from sfumato.exploring.grid import PERTURB, Setting, typed_number
 from sfumato.forms.columns import Labels
 from sfumato.forms.files import FileFormat
 from sfumato.io.spelled import as_arguments, as_options
@@ -80,10 +80,10 @@ class Commands:
         for method in methods:
             shell += ["--method", method]
         for name, values in asked.items():
-            shell += [f"--{name}", ",".join(f"{value:g}" for value in values)]
+            shell += [f"--{name}", ",".join(map(typed_number, values))]
         rest = {"seed": seed, "time_limit": time_limit}
         for name, value in rest.items():
-            shell += [] if value is None else [f"--{name.replace('_', '-')}", f"{value:g}"]
+            shell += [] if value is None else [f"--{name.replace('_', '-')}", typed_number(value)]
         given = [f"methods={list(methods)!r}"] if methods else []
         given += [f"{name}={list(values)!r}" for name, values in asked.items()]
         given += [f"{name}={value!r}" for name, value in rest.items() if value is not None]
@@ -99,7 +99,7 @@ class Commands:
         shell = ["sfumato", "publish", self.source, "-s", self.schema, *self._options]
         shell += ["--method", wish.setting.method]
         for name, value in wish.setting.promises.items():
-            shell += [f"--{name}", f"{value:g}"]
+            shell += [f"--{name}", typed_number(value)]
         shell += [] if wish.labels is None else ["--labels", wish.labels]
         shell += [] if wish.format == "parquet" else ["--format", wish.format]
         shell += [] if wish.seed_file is None else ["--seed-file", wish.seed_file]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sfumato.errors import ParameterError
 from sfumato.io import unfinished
 from sfumato.io.owner_state import private_file
-from sfumato.server.edge import Gate, places_for
+from sfumato.server.edge import Gate, guarded, places_for
 from sfumato.server.logs import Log
 from sfumato.server.serving import address_of, listen, require_libraries, server_of
 from sfumato.studio.app import LIMITS, App
@@ -66,7 +66,7 @@ def app_of(desk: Desk, sock: socket.socket, log: Log | None = None) -> tuple[App
 def server_for(app: App) -> uvicorn.Server:
     """A server that is not started yet; it is given a listening socket."""
     gate = Gate(LIMITS, places_for(LIMITS), Counter())
-    return server_of(app, gate, app.log)
+    return server_of(app, guarded(gate), app.log)
 
 
 def page_that_opens(desk: Desk, address: str) -> Path:

@@ -9,8 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from sfumato.algorithms.anatomize import require_discrete
+from sfumato.algorithms.base import Partitioner, Planner
 from sfumato.algorithms.qids import Within
 from sfumato.core.arrays import Counts
+from sfumato.core.attribute import Attribute
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.moments import comparable
@@ -27,6 +29,9 @@ from sfumato.forms.manifest import CUSTOM
 from sfumato.forms.registry import FORMS, published_forms
 from sfumato.models.base import BuiltIn
 from sfumato.models.requirements import Requirement
+
+_WHOLE = 1 - 1e-9  # of a column, up to rounding
+_LISTED = 6  # names in a sentence
 
 Form: TypeAlias = Literal["generalized", "anatomized", "permuted"]
 
@@ -159,6 +164,42 @@ def warn_of_exposed(
                 SfumatoWarning,
                 stacklevel=4,
             )
+
+
+def lost_wholly(
+    algorithm: Partitioner | Planner,
+    attributes: Mapping[str, Attribute],
+    metrics: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Quasi-identifiers of which nothing is left, and of which a taxonomy could keep a part."""
+    if not getattr(algorithm, "by_levels", False):
+        return ()
+    lost: Mapping[str, float] = metrics.get("ncp_by_attribute", {})
+    return tuple(
+        name for name, share in lost.items() if share > _WHOLE and attributes[name].taxonomy is None
+    )
+
+
+def warn_of_lost(
+    algorithm: Partitioner | Planner,
+    attributes: Mapping[str, Attribute],
+    metrics: Mapping[str, Any],
+) -> None:
+    """Say which columns are gone that need not be."""
+    if names := lost_wholly(algorithm, attributes, metrics):
+        method = getattr(algorithm, "name", type(algorithm).__name__)
+        warnings.warn(
+            f"nothing is left of {_named(names)}: {method} shows a column that has no "
+            "taxonomy as it is or not at all; with one (docs/taxonomies.md: intervals, prefixes, "
+            "dates or a file) it can show a part",
+            SfumatoWarning,
+            stacklevel=4,
+        )
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(map(repr, names[:_LISTED])) + more
 
 
 def stated_promises(

@@ -34,6 +34,7 @@ from sfumato.verbs.checks import (
     require_kept,
     stated_promises,
     warn_of_exposed,
+    warn_of_lost,
 )
 from sfumato.verbs.shortcuts import Shortcuts, model_now, read_now
 
@@ -201,4 +202,5 @@ def _release(
         warn_of_exposed(asked, largest, alike.sizes)
     stated = replace(stated, rows=seen.partition.n_rows, groups=seen.partition.n_groups)
     release: Release = made.build(seen, groups, stated, randomness)
+    warn_of_lost(algorithm, table.attributes, release.manifest.metrics)
     return release

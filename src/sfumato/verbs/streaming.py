@@ -50,7 +50,7 @@ from sfumato.models.bound import Bound
 from sfumato.models.requirements import Requirement
 from sfumato.verbs.apart import Apart, ApartFiles
 from sfumato.verbs.boxed import Boxed, BoxedFiles
-from sfumato.verbs.checks import require_form, stated_promises, warn_of_exposed
+from sfumato.verbs.checks import require_form, stated_promises, warn_of_exposed, warn_of_lost
 from sfumato.verbs.grouping import Grouped, Recipe, Shape, grouped
 from sfumato.verbs.leaving_out import remaining
 
@@ -186,6 +186,7 @@ def _write(
     largest = np.concatenate(seen.largest, axis=1)
     warn_of_exposed(wish.needs, dict(zip(schema.sensitive, largest, strict=True)), sizes)
     figures = files.figures(headed, sizes)
+    warn_of_lost(wish.algorithm, kept.attributes, figures)
     return replace(headed, rows=kept.n_rows, groups=len(sizes), metrics=figures)
 
 

@@ -94,6 +94,48 @@ def test_days_in_all_spellings(served: Served, condition: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "since BETWEEN '2020-03-01T10:20:30Z' AND '2020-05-31T23:59:59.999Z'",  # Grafana
+        "\"people\".\"since\" >= '2020-03-01 00:00:00' AND since < '2020-06-01T00:00:00+02:00'",
+    ],
+)
+def test_of_a_time_beside_a_day_the_day_counts(served: Served, condition: str) -> None:
+    plain = "SELECT COUNT(*) FROM t WHERE since BETWEEN DATE '2020-03-01' AND DATE '2020-05-31'"
+    asked = f"SELECT COUNT(*) FROM people WHERE {condition}"
+    assert served.rows("people", asked) == plain_rows(served, "people", plain)
+
+
+def test_a_zone_that_is_stated_is_not_left_out(served: Served) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        served.rows(
+            "people",
+            "SELECT COUNT(*) FROM people WHERE since > TIMESTAMPTZ '2020-03-01T00:00:00+02:00'",
+        )
+    assert raised.value.sqlstate == "42804"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT * FROM people LIMIT 0",
+         ["age", "sex", "job", "since", "home town", "disease"]),
+        ('SELECT "people".* FROM "public"."people" WHERE 1 = 0 LIMIT 10',
+         ["age", "sex", "job", "since", "home town", "disease"]),
+        ('SELECT TRUE AS "_" FROM "public"."people" WHERE 1 <> 1 LIMIT 0', ["_"]),
+        ("SELECT p.age, p.sex s FROM people p WHERE FALSE", ["age", "s"]),
+        ("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex LIMIT 0", ["sex", "n_lo", "n_hi"]),
+    ],
+)  # fmt: skip
+def test_columns_without_rows(served: Served, sql: str, expected: list[str]) -> None:
+    with served.connected("people") as connection:
+        for prepare in (False, True):
+            cursor = connection.execute(sql.encode(), prepare=prepare)
+            assert [one.name for one in cursor.description or ()] == expected
+            assert cursor.fetchall() == []
+
+
 def names(served: Served, database: str, sql: str, **options: str) -> list[str]:
     with served.connected(database, **options) as connection:
         return [one.name for one in connection.execute(sql.encode()).description or ()]
@@ -178,6 +220,11 @@ def test_values_are_bound_in_text_and_binary(served: Served) -> None:
     [
         ("SELECT * FROM people", "0A000"),
         ("SELECT age FROM people", "42803"),
+        ("SELECT * FROM people LIMIT 1", "0A000"),
+        ("SELECT * FROM people WHERE 1 = 0 OR age > 3", "0A000"),
+        ("SELECT nothing FROM people LIMIT 0", "42703"),
+        ("SELECT * FROM others LIMIT 0", "42P01"),
+        ("WITH q AS (SELECT * FROM people) SELECT COUNT(*) FROM q", "0A000"),
         ("SELECT COUNT(*) FROM patients", "42P01"),
         ("SELECT COUNT(*) FROM other.people", "42P01"),
         ("SELECT COUNT(*) FROM people p WHERE q.age = 3", "42P01"),
@@ -240,3 +287,12 @@ def test_a_value_that_nobody_has_is_noted(served: Served) -> None:
         for _ in range(2):
             connection.execute(b"SELECT COUNT(*) FROM people WHERE sex = 'femal'")
         assert told == ["sex has no value 'femal'; did you mean 'female'?"] * 2
+
+
+def test_what_is_discarded_is_what_was_said(served: Served) -> None:
+    with served.connected("people") as connection:
+        connection.execute("SET sfumato.answers = 'both'")
+        assert connection.execute("DISCARD PLANS").statusmessage == "DISCARD PLANS"
+        assert connection.execute("SHOW sfumato.answers").fetchall() == [("both",)]
+        assert connection.execute("DISCARD ALL").statusmessage == "DISCARD ALL"
+        assert connection.execute("SHOW sfumato.answers").fetchall() == [("interval",)]

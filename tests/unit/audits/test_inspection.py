@@ -177,8 +177,10 @@ def test_codes_and_odd_values_are_hinted_at() -> None:
         zip=[f"0{2000 + row % 40}" for row in rows],
         pay=[f"{row % 50},5" for row in rows],
         born=[f"{row % 28 + 1}.3.1980" for row in rows],
+        seen=[f"{row % 28 + 1}.3.1980" if row % 2 else f"1980-03-{row % 9 + 1:02}" for row in rows],
     )
-    assert set(found) == {"race", "age", "pay", "born"}
+    assert set(found) == {"race", "age", "pay", "born", "seen"}
+    assert "more than one way" in found["seen"]
     assert "4 whole numbers with gaps from 1 to 9" in found["race"]
     assert "but for '89+' (9 rows), 'unknown' (1 row)" in found["age"]
     assert "--decimal ," in found["pay"]
@@ -199,10 +201,11 @@ def test_all_of_several_diagnoses_are_sensitive(name: str, role: Role) -> None:
 def test_numbers_that_may_be_weights_of_a_survey() -> None:
     table = pa.table({
         "instance_weight": [1700.5, 12.25] * 20, "weight": ["[75-100)"] * 40,
-        "birth_wt": [3.5, 2.5] * 20, "height": [1.7, 1.8] * 20,
+        "birth_wt": [3.5, 2.5] * 20, "height": [1.7, 1.8] * 20, "fnlwgt": [77516, 83311] * 20,
+        "wt": [60, 80] * 20,
     })  # fmt: skip
     hints = {column.name: column.hint for column in sf.profile(table)}
     assert [name for name, hint in hints.items() if "--weight" in hint] == [
-        "instance_weight", "birth_wt",
+        "instance_weight", "birth_wt", "fnlwgt",
     ]  # fmt: skip
     assert hints["instance_weight"].endswith("--weight instance_weight")

@@ -9,10 +9,14 @@ import os
 import pickle
 import re
 import socket
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -117,7 +121,7 @@ def test_a_scheduler_with_tls_wants_certificates(
     import dask
 
     with dask_cluster(secure=True) as found:
-        with pytest.raises(MachineError, match="no Dask scheduler answers"):
+        with pytest.raises(MachineError, match="wants certificates"):
             publish(source, tmp_path / "out", **found.how())
         # in files, as the documentation has it
         settings: dict[str, Any] = {"distributed.comm.require-encryption": True}
@@ -198,6 +202,57 @@ def test_a_scheduler_that_takes_the_call_and_says_nothing_is_named(
         with pytest.raises(MachineError, match=r"no Dask scheduler answers at .* in 0\.5 seconds"):
             publish(source, tmp_path / "out", engine="dask", scheduler=address)
     assert not any(tmp_path.iterdir())
+
+
+def test_whoever_answers_and_is_no_scheduler_is_named(
+    source: Path, dask: DaskCluster, tmp_path: Path
+) -> None:
+    """A worker, and a dashboard, whose first word Dask takes for a length of many gigabytes."""
+    worker = min(dask.client.scheduler_info(n_workers=-1)["workers"])
+    with pytest.raises(MachineError, match=r"no Dask scheduler answers at .* \(a Worker answers"):
+        publish(source, tmp_path / "out", engine="dask", scheduler=worker)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        Thread(target=_greet, args=(other,), daemon=True).start()
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(MachineError, match=r"answers at .* \(something else answers there"):
+            publish(source, tmp_path / "out", engine="dask", scheduler=address)
+    assert not any(tmp_path.iterdir())
+
+
+def _greet(server: socket.socket) -> None:
+    with server.accept()[0] as caller:
+        caller.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        caller.recv(1)
+        caller.settimeout(PATIENCE)
+        with suppress(OSError):
+            while caller.recv(2**16):
+                pass
+
+
+def test_where_certificates_are_named_is_said(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match=r"wants certificates.*DASK_DISTRIBUTED__COMM__TLS__CA"):
+        publish(source, tmp_path / "out", engine="dask", scheduler="tls://127.0.0.1:1")
+
+
+def test_a_program_that_its_workers_would_run_again_is_told(source: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sfumato as sf\n"
+        "schema = sf.Schema(quasi=['age', 'town', 'income'], sensitive='ill')\n"
+        f"sf.publish_file({str(source)!r}, schema, sf.Mondrian(), sf.KAnonymity(5),\n"
+        f"                {str(tmp_path / 'out')!r}, engine='dask', memory_limit=2**30)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("sfumato.errors.MachineError: no worker starts")
+    assert last.endswith('under if __name__ == "__main__":')
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_address_that_is_none_is_named(source: Path, tmp_path: Path) -> None:

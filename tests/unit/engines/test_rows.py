@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.engines import csv_rows as stream_csv
 from sfumato.engines import memory
 from sfumato.engines.rows import needs_streaming, open_rows
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SchemaError
 from sfumato.io.tables import read_table
 
 SCHEMA = sf.Schema(quasi=["age", "town"], sensitive="disease")
@@ -50,6 +50,17 @@ def patients(n: int) -> pa.Table:
             "disease": [f"disease-{i:02}" for i in generator.integers(0, 12, n)],
         }
     )
+
+
+def test_the_file_that_lacks_a_column_is_named(tmp_path: Path) -> None:
+    """Among thousands nobody finds it."""
+    for number in range(3):
+        part = patients(9).drop_columns("town") if number == 1 else patients(9)
+        pq.write_table(part, tmp_path / f"part-{number}.parquet")
+    with pytest.raises(SchemaError, match=r"part-1\.parquet: no column 'town' \(quasi\)"):
+        open_rows(tmp_path, SCHEMA)
+    with pytest.raises(SchemaError, match=r"^no column 'town'"):
+        open_rows(tmp_path / "part-1.parquet", SCHEMA)
 
 
 @pytest.mark.parametrize("name", ["in.xlsx", "no-such.parquet", "part-*.parquet"])

@@ -332,6 +332,15 @@ def test_addresses_are_not_for_the_desk(desk: Desk) -> None:
             desk.open(source)
 
 
+def test_numbers_stand_in_commands_as_they_were_said() -> None:
+    commands = Commands("table.csv", {})
+    told = commands.explored(["anatomy"], {"l": [2.3456789], "k": [2_000_000]}, 20261119, 1e6)
+    assert "--l 2.3456789 --k 2000000 --seed 20261119 --time-limit 1000000 " in told["shell"]
+    made = commands.published(Wish(Setting("mondrian", k=2_000_000, t=0.15)))
+    assert "--k 2000000 --t 0.15 " in made["shell"]
+    assert "sf.KAnonymity(2000000)" in made["python"]
+
+
 def test_ways_of_writing_are_in_every_command() -> None:
     reading = {"missing": ["?", "-9"], "decimal": ",", "day_first": True, "names": ["a b", "c,d"]}
     commands = Commands("my table.csv", reading)

@@ -6,15 +6,19 @@ section 4. MT is the microdata, PD the external table, JT the two joined (core/j
     Direct:      1. run the algorithm on JT under "at least k rows"
                  2. drop groups without a row of MT
     Refinement:  1. run the algorithm on MT, under k-anonymity and any other model: sensitive groups
-                 2. run it again inside each box, on the rows of JT that fall into it; axes that
-                    take turns go on where the box was left
+                 2. run it again inside each box, on the rows of JT that fall into it and that no
+                    other box has kept; axes that take turns go on where the box was left
                  3. drop groups without a row of MT
     both:        in a group of more than k rows, external rows at the faces of its box are dropped
                  where that shrinks the box (trim.py)
 
 Refinement keeps every group inside a box of the first round, so a row of MT is linked to the same
-sensitive values as without the external table. A row of PD that lies in several boxes of the first
-round (clusters may overlap) goes to a random one of them.
+sensitive values as without the external table. Boxes of the first round may overlap (those of
+clusters do), and whoever hides rows of one of them cannot hide those of another: two rows between
+three people are a given person's more often than once in two. So boxes choose one after another,
+those with the fewest people first, and each chooses among all people in it of whom no line is kept
+yet. What it drops again is there for the next. A row of PD in more than ``_CHOICES`` boxes can be
+chosen by that many of them, random ones.
 
 Neither step asks who has which values, only how many have them: rows of PD that are alike may be
 one row with a weight, if the algorithm never tells equal rows apart. A list of everybody then takes
@@ -25,8 +29,8 @@ something of MT: the first round's boxes touch rows of MT at every face, and in 
 kept more than k rows, who is alone at a face is of MT. docs/joining.md says what somebody with the
 same PD makes of that.
 
-Cost: that of the algorithm on JT; for Refinement on MT and on the parts of JT, and a search of the
-boxes for every row of PD.
+Cost: that of the algorithm on JT; for Refinement on MT and on the parts of JT, up to ``_CHOICES``
+times where boxes overlap, and a search of the boxes for every row of PD.
 """
 
 from __future__ import annotations
@@ -44,10 +48,10 @@ from sfumato.algorithms.base import (
     require_algorithm,
 )
 from sfumato.algorithms.frontier import Frontier
-from sfumato.algorithms.join.point_location import boxes_around, deal, fall
+from sfumato.algorithms.join.point_location import Inside, boxes_around, inside_of
 from sfumato.algorithms.join.trim import trimmed
 from sfumato.core._kernels import rows_by_group
-from sfumato.core.arrays import Codes, Counts, Flags
+from sfumato.core.arrays import Codes, Counts, Flags, Ints
 from sfumato.core.joined import Joined
 from sfumato.core.microdata import Microdata
 from sfumato.core.partition import LEFT_OUT, Partition
@@ -57,6 +61,7 @@ from sfumato.models.anonymity import KAnonymity, KJoinAnonymity
 from sfumato.models.requirements import Requirement
 
 _HOMES = "homes"  # the purpose of a key
+_CHOICES = 8  # boxes that may choose a person
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,10 +195,8 @@ class Refinement:
         first_needs = (Requirement(KAnonymity(k), None), *needs)
         groups, turns = _groups_from(0, self.algorithm, joined.microdata, first_needs, randomness)
         first = Partition.of(groups)
-        joined, home = _at_home(joined, first, randomness)
-        groups = self._refined(joined, home, turns, k, randomness, progress)
-        groups = _useful(groups, joined.n_inside)
-        found = _result(joined, _trimmed(joined, groups, k) if self.trim else groups)
+        groups = self._refined(joined, first, turns, k, randomness, progress)
+        found = _result(joined, groups)
         sensitive = np.empty(found.partition.n_groups, np.int32)
         sensitive[found.partition.groups[: joined.n_inside]] = first.groups
         return replace(found, first=first, sensitive=sensitive)
@@ -201,44 +204,68 @@ class Refinement:
     def _refined(
         self,
         joined: Joined,
-        home: Codes,
+        first: Partition,
         turns: Codes,
         k: int,
         randomness: Randomness,
         progress: Progress | None,
     ) -> Codes:
-        """Run the algorithm inside every group of the first round, from its turn on."""
-        wanted = (Requirement(KJoinAnonymity(k), None),)
-        groups = np.full(len(home), LEFT_OUT, np.int32)
-        inhabited = np.flatnonzero(home >= 0)
-        order, starts = rows_by_group(home[inhabited], len(turns))
-        rows, loads = inhabited[order], joined.loads
-        n_groups = 0
-        for number, turn in enumerate(turns.tolist()):
-            members = rows[starts[number] : starts[number + 1]]
-            if loads[members].sum() < 2 * k:
-                groups[members] = n_groups
-            else:
-                weights = None if joined.weights is None else joined.weights[members]
-                part = joined.everyone.take(members)
-                found, _ = _groups_from(turn, self.algorithm, part, wanted, randomness, weights)
-                groups[members] = found + np.int32(n_groups)
-            n_groups = int(groups[members].max()) + 1
+        """Run the algorithm inside every box of the first round, from its turn on."""
+        groups = np.full(joined.everyone.n_rows, LEFT_OUT, np.int32)
+        chosen_from = _people_inside(joined, first, randomness)
+        own, starts = rows_by_group(first.groups, first.n_groups)
+        people = _loads(chosen_from, joined.loads[joined.n_inside :])
+        n_groups = done = 0
+        for box in np.argsort(people, kind="stable").tolist():
+            others = joined.n_inside + _of_box(chosen_from, box)
+            others = others[groups[others] == LEFT_OUT]
+            rows = np.concatenate([own[starts[box] : starts[box + 1]], others])
+            found = self._chosen(joined, rows, len(rows) - len(others), turns[box], k, randomness)
+            kept = found >= 0
+            groups[rows[kept]] = found[kept] + np.int32(n_groups)
+            n_groups += int(found.max()) + 1
+            done += int(people[box])
             if progress is not None:
-                progress(starts[number + 1] / len(rows))
+                progress(done / max(1, int(people.sum())))
         return groups
 
+    def _chosen(
+        self,
+        joined: Joined,
+        rows: Ints,
+        n_inside: int,
+        turn: int,
+        k: int,
+        randomness: Randomness,
+    ) -> Codes:
+        """Groups of some rows, the first of which are of the microdata, without those to drop."""
+        people, loads = joined.everyone.take(rows), joined.loads[rows]
+        groups = np.zeros(len(rows), np.int32)
+        if loads.sum() >= 2 * k:
+            wanted = (Requirement(KJoinAnonymity(k), None),)
+            weights = None if joined.weights is None else loads
+            groups, _ = _groups_from(turn, self.algorithm, people, wanted, randomness, weights)
+        groups = _useful(groups, n_inside)
+        inside = np.arange(len(rows)) < n_inside
+        return trimmed(people, groups, inside, loads, k) if self.trim else groups
 
-def _at_home(joined: Joined, first: Partition, randomness: Randomness) -> tuple[Joined, Codes]:
-    """Everyone in a box of the first round, or in none: people who are alike maybe in several."""
-    around = boxes_around(joined.microdata, first)
+
+def _people_inside(joined: Joined, first: Partition, randomness: Randomness) -> Inside:
+    """The people in each box of the first round who are not of the microdata."""
     outside = joined.everyone.quasi_codes()[joined.n_inside :]
-    if joined.weights is None:
-        return joined, np.concatenate([first.groups, fall(around, outside, randomness)])
     # whoever has these values, and however many they are, the chance is the same
     words = randomness.key(_HOMES).line_words(outside)
-    dealt = deal(around, outside, joined.weights[joined.n_inside :], words)
-    return joined.with_outside(dealt.owner, dealt.times), np.append(first.groups, dealt.box)
+    return inside_of(boxes_around(joined.microdata, first), outside, words, _CHOICES)
+
+
+def _loads(inside: Inside, weights: Counts) -> Counts:
+    """How many people there are in each box."""
+    added: Counts = np.append(0, np.cumsum(weights[inside.points]))
+    return np.diff(added[inside.starts])
+
+
+def _of_box(inside: Inside, box: int) -> Ints:
+    return inside.points[inside.starts[box] : inside.starts[box + 1]]
 
 
 def merges(algorithm: Partitioner) -> bool:

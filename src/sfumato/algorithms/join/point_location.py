@@ -5,8 +5,8 @@ which those lie furthest apart, until few are left, and every node knows the box
 Sets of unordered values count in it by their first and last code; whether a value is in a set is
 looked up at the end.
 
-Boxes of clusters overlap, and a point may lie in several. It then goes to one of them by chance: if
-the first one took all, it would be crowded while others have nobody to hide their rows among.
+Boxes of clusters overlap, and a point may lie in several. Where these are more than may be named,
+chance names some of them.
 """
 
 from __future__ import annotations
@@ -79,30 +79,25 @@ def boxes_around(table: Microdata, partition: Partition) -> Boxed:
     return Boxed(low, high, table.quasi_sizes(), is_set, starts, values.astype(np.int32))
 
 
-class Dealt(NamedTuple):
-    """So many (``times``) of the people at a point (its ``owner``) are in a ``box``."""
+class Inside(NamedTuple):
+    """The points of each box: those of box b are ``points[starts[b]:starts[b + 1]]``, ascending."""
 
-    owner: Counts
-    box: Codes
-    times: Counts
+    starts: Counts
+    points: Codes
 
 
 def fall(boxes: Boxed, points: Codes, randomness: Randomness) -> Codes:
     """A box that each point lies in, a random one of several, or -1."""
-    words = randomness.words(len(points))
-    dealt = deal(boxes, points, np.ones(len(points), np.int64), words)
+    inside = inside_of(boxes, points, randomness.words(len(points)), 1)
     found = np.full(len(points), -1, np.int32)
-    found[dealt.owner] = dealt.box
+    found[inside.points] = np.repeat(np.arange(len(boxes.low)), np.diff(inside.starts))
     return found
 
 
-def deal(boxes: Boxed, points: Codes, weights: Counts, words: Words) -> Dealt:
-    """Boxes for all people at each point: if it lies in several, a random one for each of them.
-
-    Those of a point stand together, in the order of the points.
-    """
-    announce(_deal_all)
-    return Dealt(*_deal_all(boxes, _tree(boxes), points, weights, words))
+def inside_of(boxes: Boxed, points: Codes, words: Words, most: int) -> Inside:
+    """The points of all boxes; a point has ``most`` of them, by its word, if it lies in more."""
+    announce(_inside_all)
+    return Inside(*_inside_all(boxes, _tree(boxes), points, words, most))
 
 
 def _tree(boxes: Boxed) -> Tree:
@@ -173,48 +168,49 @@ def _bound(boxes: Boxed, tree: Tree, node: Whole) -> Whole:
 
 
 @kernel
-def _deal_all(
-    boxes: Boxed, tree: Tree, points: Codes, weights: Counts, words: Words
-) -> tuple[Counts, Codes, Counts]:
-    """Of n boxes, the n-th takes the place of the chosen one with a chance of 1/n."""
-    owner = np.empty(points.shape[0], np.int64)
-    box = np.empty(points.shape[0], np.int32)
-    times = np.empty(points.shape[0], np.int64)
-    covering = np.empty(boxes.low.shape[0], np.int64)
-    counts = np.zeros(boxes.low.shape[0], np.int64)
+def _inside_all(
+    boxes: Boxed, tree: Tree, points: Codes, words: Words, most: int
+) -> tuple[Counts, Codes]:
+    """All points twice: how many each box has, then which."""
+    n_boxes = boxes.low.shape[0]
+    starts = np.zeros(n_boxes + 1, np.int64)
+    covering = np.empty(n_boxes, np.int64)
     stack = np.zeros(_DEPTH, np.int64)
-    filled = 0
     for i in range(points.shape[0]):
-        n = _find(boxes, tree, points, i, covering, stack)
-        if n == 1:
-            counts[0] = weights[i]
-        else:
-            _choose(n, weights[i], words[i], counts)
-        if filled + n > owner.size:
-            owner = np.append(owner, np.empty(owner.size + n, np.int64))
-            box = np.append(box, np.empty(box.size + n, np.int32))
-            times = np.append(times, np.empty(times.size + n, np.int64))
-        for at in range(n):
-            if counts[at] > 0:
-                owner[filled], box[filled], times[filled] = i, covering[at], counts[at]
-                filled += 1
-    return owner[:filled].copy(), box[:filled].copy(), times[:filled].copy()
+        for at in range(_find_some(boxes, tree, points, i, words, most, covering, stack)):
+            starts[covering[at] + 1] += 1
+    for b in range(n_boxes):
+        starts[b + 1] += starts[b]
+    filled = starts[:-1].copy()
+    inside = np.empty(starts[-1], np.int32)
+    for i in range(points.shape[0]):
+        for at in range(_find_some(boxes, tree, points, i, words, most, covering, stack)):
+            inside[filled[covering[at]]] = i
+            filled[covering[at]] += 1
+    return starts, inside
 
 
 @inner
-def _choose(n: int, people: Whole, word: np.uint64, counts: Counts) -> None:
-    """How many people choose each of n boxes."""
-    for at in range(n):
-        counts[at] = 0
-    if n == 0:
-        return
-    for _ in range(people):
-        chosen = 0
-        for at in range(n):
-            word = word * _MULTIPLIER + _INCREMENT
-            if (word >> _SHIFT) % np.uint64(at + 1) == np.uint64(0):
-                chosen = at
-        counts[chosen] += 1
+def _find_some(
+    boxes: Boxed,
+    tree: Tree,
+    points: Codes,
+    i: int,
+    words: Words,
+    most: int,
+    covering: Counts,
+    stack: Counts,
+) -> int:
+    """List the boxes that a point lies in, or ``most`` of them, each as likely."""
+    n = _find(boxes, tree, points, i, covering, stack)
+    if n <= most:
+        return n
+    word = words[i]
+    for at in range(most):
+        word = word * _MULTIPLIER + _INCREMENT
+        other = at + np.int64((word >> _SHIFT) % np.uint64(n - at))
+        covering[at], covering[other] = covering[other], covering[at]
+    return most
 
 
 @inner

@@ -11,13 +11,14 @@ Agrawal, Srikant: "Privacy-preserving data mining", SIGMOD 2000. Noise is normal
 The covariances of the noise are stated, so that readers can subtract them, and find distributions
 from what is shown. Missing values stay missing, which noise does not hide. Numbers are rounded to a
 thousandth of the noise or so: the last digits of a double tell which sums can have made it, and so
-which values are possible. Dates are rounded to days, which adds a twelfth to their variance. O(n).
+which values are possible. Noise that doubles cannot show beside the values hides nothing, and is
+refused. Dates are rounded to days, which adds a twelfth to their variance. O(n).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, isfinite, log10
+from math import floor, isfinite, log10, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -30,15 +31,18 @@ from sfumato.algorithms.masking.mask import (
     stated_spread,
     step_of,
 )
-from sfumato.core.arrays import Flags, Floats
+from sfumato.core.arrays import Flags, Floats, Ints
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.microdata import Microdata
+from sfumato.core.moments import calendar_limits
 from sfumato.core.randomness import Randomness
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import DataError, ParameterError, SchemaError
 
 MODEL = "additive noise"
 _MOST = 100.0  # times as wide as the values
 _FINER = 2  # digits that are shown below the first of the noise
+_LEAST = 1e-290  # a variance; smaller ones lose their digits, or are 0
+_STEPS = 8.0  # of the doubles at the largest value, which the noise is as wide as at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Noise:
         covariances = self.amount**2 * self._covariances(read)
         # what overflows is refused here
         stated_spread(names, covariances)
+        for place, name in enumerate(names):
+            _require_hiding(name, table.codes[name], read[place], float(covariances[place, place]))
         noise = _normal(randomness, table.n_rows, covariances)
         spread = stated_spread(names, covariances + np.diag([_rounding(one) for one in attributes]))
         shown, stated = {}, []
@@ -119,6 +125,26 @@ def _takes_noise(attribute: Attribute) -> bool:
     )
 
 
+def _require_hiding(name: str, codes: Ints, read: tuple[Floats, Flags], variance: float) -> None:
+    """Raise where values differ, and the noise would be lost among their digits."""
+    numbers, known = read
+    if len(np.unique(codes[known])) < 2:
+        return
+    widest = float(np.abs(numbers[known]).max())
+    if variance < _LEAST and widest < 1:
+        raise DataError(
+            f"the numbers of {name!r} are too small to be squared, so that no noise would be "
+            "added; multiply them",
+            source=name,
+        )
+    if sqrt(variance) < _STEPS * float(np.spacing(widest)):
+        raise DataError(
+            f"the noise of {name!r} is finer than doubles that large can show; subtract a constant "
+            "from the numbers, or choose a larger amount",
+            source=name,
+        )
+
+
 def _rounding(attribute: Attribute) -> float:
     """What rounding adds to the variance."""
     date = pa.types.is_temporal(attribute.values.type)
@@ -154,6 +180,7 @@ def _shown(attribute: Attribute, numbers: Floats, known: Flags, deviation: float
             )
         width = pa.int32() if kind.bit_width == 32 else pa.int64()
         whole = np.rint(numbers / step) * step
+        _require_calendar(attribute, whole[known])
         return pa.array(whole, mask=~known).cast(width).cast(kind)
     if deviation > 0:
         digits = _FINER - floor(log10(deviation))
@@ -161,3 +188,15 @@ def _shown(attribute: Attribute, numbers: Floats, known: Flags, deviation: float
             rounded = np.round(numbers, digits)
         numbers = np.where(np.isfinite(rounded), rounded, numbers)
     return pa.array(numbers + 0.0, mask=~known)
+
+
+def _require_calendar(attribute: Attribute, days: Floats) -> None:
+    """Raise where noise leads to dates that have no name."""
+    limits = calendar_limits(attribute.values.type)
+    assert limits is not None
+    if len(days) and not limits[0] <= days.min() <= days.max() <= limits[1]:
+        raise ParameterError(
+            f"noise takes dates of {attribute.name!r} beyond the years 1 and 9999; choose a "
+            "smaller amount, or leave such dates out",
+            parameter="amount",
+        )

@@ -87,6 +87,7 @@ class FullDomain(Global):
     """
 
     name: ClassVar[str] = "full-domain"
+    by_levels: ClassVar[bool] = True  # a column without a taxonomy is shown or not
     suppress: float = 0.0
     cost: Cost = "ncp"
     qids: Sequence[Sequence[str]] = ()

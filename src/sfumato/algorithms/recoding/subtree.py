@@ -77,6 +77,7 @@ class Subtree(_Cutting):
     """
 
     name: ClassVar[str] = "subtree"
+    by_levels: ClassVar[bool] = True
     scheme: ClassVar[Scheme] = SUBTREE
 
 

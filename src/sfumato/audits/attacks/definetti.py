@@ -16,7 +16,12 @@ the same people (neighbouring salaries) change places as the rounds go on, and f
 right (0.17 instead of 0.19 on salaries with l = 10).
 
 With ``regression`` steps, logistic regression (logistic.py) stands in the place of naive Bayes in
-2 and 3. It is not misled by quasi-identifiers that say the same, and learns more slowly.
+2 and 3. It is not misled by quasi-identifiers that say the same, and learns more slowly. It is also
+too timid: half of what it learns from is what step 1 counted, where everybody has a share of every
+value, so that its logarithms are about half of what they should be. ``sharpness`` 2 makes up for
+it. With rounds until less changes, 0.606 of 73,000 occupations are guessed right instead of 0.581,
+and of the surest twentieth 0.951 instead of 0.899; of salaries as many as before. Naive Bayes,
+which counts twice what two columns say alike, is bold enough: sharper, it loses on salaries.
 
 A round takes time linear in members x values of a group x quasi-identifiers.
 """
@@ -46,7 +51,7 @@ class DeFinetti:
     It ends when less than ``tolerance`` of all chances moves in a round. Scaling does not have to
     be finished in any of them: the next one goes on where it stood. Other people who are
     ``studied`` are counted in every round. ``regression`` is how many steps of logistic regression
-    are taken in a round, 0 for naive Bayes.
+    are taken in a round, 0 for naive Bayes. What was learnt counts ``sharpness`` times.
     """
 
     weight: float = 5.0
@@ -56,6 +61,12 @@ class DeFinetti:
     tolerance: float = 0.005
     studied: Studied | None = None
     regression: int = 0
+    sharpness: float = 1.0
+
+    @classmethod
+    def by_regression(cls) -> DeFinetti:
+        """With logistic regression, as it was found to be best."""
+        return cls(regression=2, sharpness=2.0, tolerance=0.002, rounds=25)
 
     def guess(self, candidates: Candidates, known: Ints | None = None) -> Guesses:
         """The likeliest value of everybody; ``known`` are values of some persons, -1 for others."""
@@ -69,7 +80,7 @@ class DeFinetti:
         learn = self._learner(axes, study)
         for _ in range(self.rounds):
             learnt = learn(prior + study.sums(mass, axes.n_rows))
-            scores = study.scores(learnt) + fixed
+            scores = self.sharpness * study.scores(learnt) + fixed
             before, mass = mass, study.handed_out(scores, scale, self.sweeps)
             if np.abs(mass - before).sum() <= 2 * self.tolerance * candidates.totals.sum():
                 break

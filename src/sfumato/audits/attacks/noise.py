@@ -64,8 +64,8 @@ def unperturbed(counts: Ints, p: float, noise: float) -> Floats:
     return found
 
 
-def _lines(table: pa.Table, people: KnownPeople) -> Codes:
-    """A line with everybody's quasi-identifiers, each once."""
+def alike(table: pa.Table, people: KnownPeople) -> tuple[Codes, Codes]:
+    """Numbers of the quasi-identifiers of everybody, and of every line; equal where these are."""
     both = {
         one.name: pa.concat_arrays(
             [
@@ -76,4 +76,9 @@ def _lines(table: pa.Table, people: KnownPeople) -> Codes:
         for one in people.quasi
     }
     _, numbers, _ = Persons.of_arrays(both, people.n_rows + table.num_rows).distinct()
-    return in_turn(numbers[: people.n_rows], numbers[people.n_rows :]).astype(np.int32)
+    return numbers[: people.n_rows], numbers[people.n_rows :]
+
+
+def _lines(table: pa.Table, people: KnownPeople) -> Codes:
+    """A line with everybody's quasi-identifiers, each once."""
+    return in_turn(*alike(table, people)).astype(np.int32)

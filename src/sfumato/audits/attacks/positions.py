@@ -57,10 +57,10 @@ class Positions:
         """The value at everybody's place in the group."""
         del known  # of no use here
         groups = _groups(candidates, self.order) if self.groups is None else self.groups
-        ranks = _ranks(groups, self.order)
-        found = (groups >= 0) & (ranks < np.diff(self.starts)[groups])
+        place = ranks(groups, self.order)
+        found = (groups >= 0) & (place < np.diff(self.starts)[groups])
         values = np.full(len(groups), -1, np.int32)
-        values[found] = self.values[self.starts[groups[found]] + ranks[found]]
+        values[found] = self.values[self.starts[groups[found]] + place[found]]
         return Guesses(values, np.full(len(groups), _UNSURE))
 
 
@@ -127,10 +127,20 @@ def lines_of(release: Release, view: View, people: KnownPeople) -> Positions | N
 def in_turn(wanted: Ints, offered: Ints) -> Counts:
     """A place at which what is wanted is offered, each place once; -1 for those who get none."""
     places = np.argsort(offered, kind="stable")
-    first = np.searchsorted(offered[places], wanted) + _ranks(wanted, np.arange(len(wanted)))
+    first = np.searchsorted(offered[places], wanted) + ranks(wanted, np.arange(len(wanted)))
     inside = np.minimum(first, len(places) - 1)
     is_there = (first < len(places)) & (offered[places[inside]] == wanted) & (wanted >= 0)
     return np.where(is_there, places[inside], -1)
+
+
+def ranks(owners: Codes, order: Counts) -> Counts:
+    """The how-manieth of its owner everybody is."""
+    sequence = np.lexsort((order, owners))
+    sorted_owners = owners[sequence]
+    begins = np.searchsorted(sorted_owners, sorted_owners)
+    found = np.empty(len(owners), np.int64)
+    found[sequence] = np.arange(len(owners)) - begins
+    return found
 
 
 class _Lines(NamedTuple):
@@ -163,18 +173,8 @@ def _groups(candidates: Candidates, order: Counts) -> Codes:
     first = candidates.groups.items[candidates.groups.starts[:-1]]
     rows = np.repeat(first[claims.items], totals[claims.items])
     ends = np.append(0, np.cumsum(totals[claims.items]))[claims.starts]
-    place = ends[candidates.subjects] + _ranks(candidates.subjects, order)
+    place = ends[candidates.subjects] + ranks(candidates.subjects, order)
     found = place < ends[candidates.subjects + 1]
     groups = np.full(len(place), -1, np.int32)
     groups[found] = rows[place[found]]
     return groups
-
-
-def _ranks(owners: Codes, order: Counts) -> Counts:
-    """The how-manieth of its owner everybody is."""
-    sequence = np.lexsort((order, owners))
-    sorted_owners = owners[sequence]
-    begins = np.searchsorted(sorted_owners, sorted_owners)
-    ranks = np.empty(len(owners), np.int64)
-    ranks[sequence] = np.arange(len(owners)) - begins
-    return ranks

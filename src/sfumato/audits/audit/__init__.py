@@ -22,6 +22,7 @@ from sfumato.audits.attacks.releases import candidates_of
 from sfumato.audits.attacks.results import Scene
 from sfumato.audits.audit.attackers import Attacker
 from sfumato.audits.audit.file_attackers import Control, file_attackers
+from sfumato.audits.audit.file_probe import file_probe
 from sfumato.audits.audit.findings import Audit, Finding
 from sfumato.audits.audit.judging import Case, Wish, judged, probed
 from sfumato.audits.audit.probes import probes
@@ -91,6 +92,8 @@ def audit(
     require_same(published, TableParts.of(truth), whole=True)
     _require_join(published, listed)
     beside = [*probes(published, truth, listed, sensitive, others)]
+    if isinstance(release, str | Path):
+        beside.append(file_probe(usable(release)))
     if (why := _unguessable(published, sensitive)) is not None:
         return probed(name, truth.n_rows, beside, why, wish)
     view = View.of(published, sensitive)

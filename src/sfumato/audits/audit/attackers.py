@@ -19,8 +19,6 @@ from sfumato.audits.attacks.results import Attack, Outcome
 from sfumato.audits.audit.study import Study
 from sfumato.core.arrays import Flags
 
-_STEPS = 2  # of regression in each round of expectation maximization
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attacker:
@@ -44,13 +42,15 @@ class NotApplicable(Exception):
 class Probe:
     """An attacker who does something else than guessing from candidates.
 
-    ``made`` is given a seed and the seconds that are left, and is its own judge.
+    ``made`` is given a seed and the seconds that are left, and is its own judge. Of a thing that it
+    does or not, ``fails`` says the latter.
     """
 
     name: str
     who: str
     does: str
     made: Callable[[int, float], Outcome]
+    fails: str | None = None
 
 
 def attackers(
@@ -62,7 +62,7 @@ def attackers(
     yield Attacker(
         "logistic deFinetti",
         "does the same by logistic regression",
-        lambda: DeFinetti(regression=_STEPS),
+        DeFinetti.by_regression,
     )
     yield Attacker(
         "nearest",

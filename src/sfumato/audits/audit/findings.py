@@ -25,8 +25,9 @@ NOTEWORTHY = 1.2  # times what is promised, or known without the release; less i
 class Finding:
     """One attack: its name, who attacks, and what came of it in so many seconds.
 
-    What an attacker ``does`` to how many people is a sentence; most guess their values. The bound
-    is ``promised``, or, where nothing is, what a plain reader reaches.
+    What an attacker ``does`` to how many people is a sentence; most guess their values. If it does
+    a thing or not, ``fails`` says the latter. The bound is ``promised``, or, where nothing is, what
+    a plain reader reaches.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Finding:
     seconds: float
     does: str = GUESSES
     bound_is: str = PROMISED
+    fails: str | None = None
 
     @property
     def guesses(self) -> bool:
@@ -64,6 +66,8 @@ class Finding:
                 f"proves nothing: the control comes out at {in_hundred(found.control.right)}, "
                 f"where {in_hundred(found.chance)} is what can be"
             )
+        if self.fails is not None:
+            return did if found.attacker.right > 0 else self.fails
         if not found.promised:
             beside = f", and {in_hundred(found.baseline)} are without the release"
             return f"{did}; nothing is promised about that{beside * (found.baseline > 0)}"

@@ -7,12 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.audits.attacks.frame import known_people
+from sfumato.audits.attacks.frame import Candidates, known_people
 from sfumato.audits.attacks.linkage import picked
-from sfumato.audits.attacks.results import Accuracy, Outcome
-from sfumato.audits.attacks.seeds import ordered_lines, searched
+from sfumato.audits.attacks.places import Places
+from sfumato.audits.attacks.positions import Positions, lines_of
+from sfumato.audits.attacks.results import Accuracy, Outcome, true_values
+from sfumato.audits.attacks.seeds import order_of, searched
 from sfumato.audits.audit.attackers import NotApplicable, Probe
 from sfumato.audits.audit.control import control_of
+from sfumato.audits.audit.findings import GUESSES
 from sfumato.audits.audit.qids import qids_of
 from sfumato.audits.audit.row_probes import PICKS, least_group, mask_probes, noise_probes
 from sfumato.audits.breach.matching import cells_of
@@ -43,11 +46,14 @@ def probes(
     elif form.boxes:
         yield _linkage(release, truth, None)
         yield from (_linkage(release, truth, names) for names in qids_of(release.manifest))
+        yield _seed_search(release, truth, sensitive)
     elif form.masks:
         yield from mask_probes(release, truth, sensitive)
     elif not form.grouped:
         yield from noise_probes(release, truth, sensitive, others)
+        yield _seed_search(release, truth, sensitive)
     else:
+        yield _places(release, truth, sensitive)
         yield _seed_search(release, truth, sensitive)
 
 
@@ -78,9 +84,9 @@ def _strangers(people: Persons, seed: int) -> Persons:
 
 def _seed_search(release: Release, truth: Microdata, sensitive: str | None) -> Probe:
     def tried(published: Release, people: Microdata, seconds: float) -> Accuracy:
-        order = ordered_lines(published, View.of(published, sensitive), known_people(people))
+        order = order_of(published, known_people(people), sensitive)
         if order is None:
-            raise NotApplicable("too many people are alike to see the order of lines")
+            raise NotApplicable("too many people or groups are alike to see an order")
         found = searched(order, range(_SEEDS), seconds)
         return Accuracy.of_certain(int(found.seed is not None), 1)
 
@@ -95,8 +101,34 @@ def _seed_search(release: Release, truth: Microdata, sensitive: str | None) -> P
                 control = None
         return Outcome(attacker, control, 0.0, 0.0, 0.0)
 
-    who = f"tries the seeds below {_SEEDS:,} against the order of lines"
-    return Probe("seed search", who, "undoes the shuffles of {} releases", made)
+    who = f"tries the seeds below {_SEEDS:,} against the order of what is published"
+    return Probe(
+        "seed search", who, "finds the seed, which undoes all chance", made,
+        fails="finds no seed that made it",
+    )  # fmt: skip
+
+
+def _places(release: Release, truth: Microdata, sensitive: str | None) -> Probe:
+    def made(seed: int, _left: float) -> Outcome:
+        view, people = View.of(release, sensitive), known_people(truth)
+        if (seen := lines_of(release, view, people)) is None or seen.groups is None:
+            raise NotApplicable("lines do not show whose they are")
+        shown = Candidates.of_groups(people, seen.groups, view.groups)
+        own, random = true_values(shown, truth), np.random.default_rng(seed)
+        judged = random.permutation(truth.n_rows) < -(-truth.n_rows // 2)
+        known = np.where(judged, -1, own)
+
+        def attacked(lines: Positions) -> Accuracy:
+            return Accuracy.of(Places.of(lines).guess(shown, known), own, judged)
+
+        found = attacked(seen)
+        mixed = attacked(replace(seen, order=random.permutation(truth.n_rows)))
+        bound = view.bound()
+        chance = mixed.right if bound is None else bound
+        return Outcome(found, mixed, 0.0, chance, chance, promised=bound is not None)
+
+    who = "has learnt from half of the people which places in a group go with which values"
+    return Probe("places", who, GUESSES, made)
 
 
 def _join_probes(release: Release, truth: Microdata, listed: Source | None) -> Iterator[Probe]:

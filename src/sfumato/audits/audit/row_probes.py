@@ -15,15 +15,17 @@ from sfumato.audits.audit.attackers import NotApplicable, Probe, learnt
 from sfumato.audits.audit.findings import GUESSES
 from sfumato.audits.audit.study import Study
 from sfumato.audits.breach.view import chosen_column, is_promised_to
+from sfumato.audits.masking.distances import apart_from, sides_of
 from sfumato.audits.masking.guessing import guessed, looked_for, values_of
 from sfumato.audits.masking.risk import alike_chances, linked_chances
-from sfumato.core.arrays import Codes
+from sfumato.core.arrays import Codes, Ints
 from sfumato.core.histograms import Histograms
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.forms.registry import Release
 
 PICKS = "finds the line of {}"
+_LINES = 10  # of which one is at a person's place
 
 
 def noise_probes(
@@ -59,6 +61,33 @@ def noise_probes(
     yield Probe("linkage", "finds people's lines, and reads through the noise", GUESSES, linkage)
     who = "half of the table" if others is None else "other people"
     yield Probe("learner", f"has studied {who}, and reads through the noise", GUESSES, learner)
+    yield from order_probes(release, truth)
+
+
+def order_probes(release: Any, truth: Microdata) -> Iterator[Probe]:
+    """Who takes the order of rows for that of the owner's table, or for its opposite."""
+    for name, backwards in (("order", False), ("order backwards", True)):
+
+        def made(seed: int, _left: float, backwards: bool = backwards) -> Outcome:
+            rows, random = release.table.num_rows, np.random.default_rng([seed, 2])
+            if rows != truth.n_rows:
+                raise NotApplicable("there are not as many rows as people")
+            people = looked_for(rows, seed)
+            places = rows - 1 - people if backwards else people
+            others = random.integers(0, rows, (len(people), _LINES - 1))
+            sides = sides_of(release, known_people(truth))
+
+            def picked(own: Ints) -> Accuracy:
+                apart = apart_from(sides, people, np.column_stack([own, others]))
+                nearest = apart <= apart.min(axis=1, keepdims=True)
+                return Accuracy.of_chances(nearest[:, 0] / nearest.sum(axis=1))
+
+            control = picked(random.integers(0, rows, len(people)))
+            return Outcome(picked(places), control, 0.0, 1 / _LINES, 1 / _LINES)
+
+        who = "knows the order of the owner's table, and takes it for that of the rows"
+        does = f"finds {{}} nearest to the row at their place, of {_LINES} rows"
+        yield Probe(name, who + ", from its end" * backwards, does, made)
 
 
 def _everybody(release: Any, truth: Microdata, name: str) -> Candidates:
@@ -108,6 +137,7 @@ def mask_probes(release: Any, truth: Microdata, sensitive: str | None) -> Iterat
         yield Probe("linkage", "takes the row that is nearest", PICKS, linkage)
     who = "takes the commonest value of the nearest rows"
     yield Probe("nearest rows", who, "names the value of {}", nearest)
+    yield from order_probes(release, truth)
 
 
 def least_group(release: Release, within: Sequence[str] | None = None) -> float | None:

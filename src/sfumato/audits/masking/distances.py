@@ -71,6 +71,15 @@ def nearest(sides: Sequence[Side], people: Ints) -> Iterator[tuple[Ints, Flags]]
         yield some, apart <= least * (1 + _ALIKE) + _ALIKE
 
 
+def apart_from(sides: Sequence[Side], people: Ints, rows: Ints) -> Floats:
+    """How far each of some people is from some rows, a line of these for everybody."""
+    apart = np.zeros(rows.shape)
+    for side in sides:
+        difference = side.true[people][:, None] - side.shown[rows]
+        apart += difference**2 if side.is_number else difference != 0
+    return apart
+
+
 def distances(sides: Sequence[Side], people: Ints) -> Iterator[tuple[Ints, Floats]]:
     """Some people at a time, and how far every row is from each of them."""
     rows = len(sides[0].shown)

@@ -67,7 +67,11 @@ def _moments(release: MaskedTable, table: Microdata) -> Iterator[Moment]:
 
 
 def _is_number(table: Microdata, name: str) -> bool:
-    return name in table.attributes and is_number(table.attributes[name])
+    """Whether it has a mean and a variance that doubles can hold."""
+    if name not in table.attributes or not is_number(table.attributes[name]):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(_numbers(table, name)[0].var()))
 
 
 def _numbers(table: Microdata, *names: str) -> list[Floats]:

@@ -26,7 +26,7 @@ from sfumato.answers.kernels import tally
 from sfumato.answers.packing import Where
 from sfumato.answers.rows import KeyCounts, Rows
 from sfumato.answers.value_bounds import Choices
-from sfumato.core.aggregates import AGGREGATES
+from sfumato.core.aggregates import AGGREGATES, is_number
 from sfumato.core.answer import Likely
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.compiled import announce
@@ -186,15 +186,27 @@ def blurs_of(release: MaskedTable) -> dict[str, Blur]:
 
 def expected_between(release: MaskedTable, name: str, edges: Sequence[float]) -> Floats:
     """How many rows to expect from each edge up to the next, the last one included."""
-    ends = [float(edge) for edge in edges]
+    ends = _numbers(edges)
     if len(ends) < 2 or not all(a < b for a, b in pairwise(ends)):
         raise ParameterError(
             "edges are two or more numbers, each above the last", parameter="edges"
         )
     if name not in release.distortions:
         raise SchemaError(f"{name!r} is not masked; count its values", column=name)
+    kind = release.table.column(name).type
+    if not is_number(kind):
+        raise SchemaError(
+            f"column {name!r} holds no numbers ({kind}); count its values", column=name
+        )
     blur = blurs_of(release)[name]
     parts = [
         Values(ranges=(Range(low, high, False, high != ends[-1]),)) for low, high in pairwise(ends)
     ]
     return np.array([float(blur.chances(part).sum()) for part in parts])
+
+
+def _numbers(edges: Sequence[float]) -> list[float]:
+    try:
+        return [float(edge) for edge in edges]
+    except (TypeError, ValueError):
+        return []

@@ -28,6 +28,7 @@ from sfumato.forms.masked.deconvolution import Channel
 from sfumato.forms.masked.release import MaskedTable
 from sfumato.queries.values import Range, Values
 
+_LEAST = 1e-300  # deviations; narrower ones are none
 _FAR = 8.0  # standard deviations, beyond which nothing lies
 _GRID = np.linspace(-_FAR, _FAR, 4001)
 _NORMAL = np.array([(1 + erf(z / sqrt(2))) / 2 for z in _GRID])
@@ -74,7 +75,9 @@ class Scattered:
         exactly = (self.shown < end).astype(np.float64)
         if abs(end) == inf:
             return exactly
-        around = np.interp((end - self.shown) / self.deviation, _GRID, _NORMAL)
+        wide = np.asarray(self.deviation) > _LEAST
+        away = (end - self.shown) / np.where(wide, self.deviation, 1.0)
+        around = np.where(wide, np.interp(away, _GRID, _NORMAL), exactly)
         below: Floats = exactly + self.chance * (around - exactly)
         return below
 

@@ -13,7 +13,7 @@ mean stands for all of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ import pyarrow as pa
 from sfumato.core.aggregates import is_number
 from sfumato.core.arrays import Floats
 from sfumato.core.attribute import as_floats
-from sfumato.errors import SchemaError
+from sfumato.errors import DataError, SchemaError
 from sfumato.forms.masked.distortion import NOISE, Distortion
 
 Distortions = Mapping[str, Distortion]
@@ -29,7 +29,9 @@ Distortions = Mapping[str, Distortion]
 
 def mean(table: pa.Table, _masked: Distortions, name: str) -> float:
     """No mask moves a mean on average."""
-    return float(_numbers(table, name)[0].mean())
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(_numbers(table, name)[0].mean())
+    return _finite(found, name)
 
 
 def variance(table: pa.Table, masked: Distortions, name: str) -> float:
@@ -49,8 +51,20 @@ def correlation(table: pa.Table, masked: Distortions, one: str, other: str) -> f
 def covariance(table: pa.Table, masked: Distortions, one: str, other: str) -> float:
     """That of what is shown, corrected."""
     first, second = _numbers(table, one, other)
-    shown = float(((first - first.mean()) * (second - second.mean())).mean())
-    return shown + max((_lost(masked, one, other), _lost(masked, other, one)), key=abs)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shown = float(((first - first.mean()) * (second - second.mean())).mean())
+    return _finite(shown, one) + max(
+        (_lost(masked, one, other), _lost(masked, other, one)), key=abs
+    )
+
+
+def _finite(found: float, name: str) -> float:
+    if not isfinite(found):
+        raise DataError(
+            f"the numbers of {name!r} are too large to be added up and squared; divide them",
+            source=name,
+        )
+    return found
 
 
 def _lost(masked: Distortions, one: str, other: str) -> float:

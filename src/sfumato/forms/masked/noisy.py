@@ -45,8 +45,8 @@ def _whole(low: float, high: float, step: int) -> Floats:
 def _even(low: float, high: float, deviation: float) -> Floats:
     """Cells of one width, as fine as noise lets them be told apart, and not too many."""
     n = ceil(min(_MOST, max(1.0, (high - low) / deviation * _FINE)))
-    pad = (high - low or deviation) * 1e-9  # the ends are inside
-    edges: Floats = np.linspace(low - pad, high + pad, n + 1)
+    pad = (high - low or deviation) * 1e-9 + 4 * np.spacing(max(-low, high))  # ends are inside
+    edges: Floats = np.unique(np.linspace(low - pad, high + pad, n + 1))
     return edges
 
 

@@ -13,32 +13,33 @@ from sfumato.server.access import Grant, chosen
 from sfumato.server.answering import MEDIA, Form, explain
 from sfumato.server.errors import ApiError, invalid, refused
 from sfumato.server.http import Call, Reply, to_json
-from sfumato.server.outcomes import Outcome, recorded, settled, too_slow
+from sfumato.server.outcomes import Outcome, content, recorded, settled, told, too_slow
 from sfumato.server.questions import Asked, asked_of
+from sfumato.server.repeats import RECEIPT, learn
 from sfumato.server.service import Service
-
-RECEIPT = "X-Receipt"
 
 
 async def query(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
     """A question, or many, in the body."""
     parameters = call.parameters("database", "format")
     body = read_body(call, await call.body(service.limits))
-    grant = chosen(grants, call.route, _named(parameters, body))
+    named = _named(parameters, body)
+    grant = chosen(grants, call.route, named)
     if "queries" in body:
         return await _batch(service, call, grant, body, parameters)
     form = _form(call, parameters)
-    return await _single(service, call, grant, asked_of(body), form)
+    return await _single(service, call, grant, asked_of(body), form, named)
 
 
 async def ask(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
     """A question in the address."""
     parameters = call.parameters("database", "format", "sql")
-    grant = chosen(grants, call.route, parameters.get("database"))
+    named = parameters.get("database")
+    grant = chosen(grants, call.route, named)
     form = _form(call, parameters)
     if "sql" not in parameters:
         raise invalid("there is no question", "/v1/query?sql=SELECT+COUNT(*)+FROM+t is one")
-    return await _single(service, call, grant, Asked(parameters["sql"], is_sql=True), form)
+    return await _single(service, call, grant, Asked(parameters["sql"], is_sql=True), form, named)
 
 
 async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Reply:
@@ -51,17 +52,19 @@ async def explained(service: Service, call: Call, grants: Sequence[Grant]) -> Re
     state = grant.served.state
     try:
         async with asyncio.timeout(service.limits.seconds):
-            told = await service.run_for(
+            stated = await service.run_for(
                 grant.who, lambda: explain(state, asked, service.limits.groups)
             )
     except QueryRefused as refusal:
         raise refused(refusal) from None
     except TimeoutError:
         raise too_slow(service) from None
-    return Reply.of({"request_id": call.request_id, "database": grant.served.name, **told})
+    return Reply.of({"request_id": call.request_id, "database": grant.served.name, **stated})
 
 
-async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form: Form) -> Reply:
+async def _single(
+    service: Service, call: Call, grant: Grant, asked: Asked, form: Form, named: str | None
+) -> Reply:
     service.meter.take(grant.who, costs.of_reading(asked))
     state = grant.served.state
     (outcome,) = await settled(service, grant, state, [asked])
@@ -74,10 +77,8 @@ async def _single(service: Service, call: Call, grant: Grant, asked: Asked, form
     receipt = outcome.receipt
     if form != "json":
         return Reply(table, MEDIA[form], headers=((RECEIPT, receipt),))
-    return Reply(
-        b'{"request_id":"%s",%s,%s}' % (call.request_id.encode(), state.head, _content(outcome)),
-        headers=((RECEIPT, receipt),),
-    )
+    learn(service, call, named, outcome)
+    return Reply(told(call.request_id, state, outcome), headers=((RECEIPT, receipt),))
 
 
 async def _batch(
@@ -104,14 +105,7 @@ def _result(outcome: Outcome, request_id: str) -> bytes:
     if outcome.answered is None:
         assert outcome.error is not None
         return to_json({"error": outcome.error.stated(request_id)})
-    return b"{%s}" % _content(outcome)
-
-
-def _content(outcome: Outcome) -> bytes:
-    """What is said of one question, without the braces."""
-    assert outcome.answered is not None
-    notes = b'"notes":%s,' % to_json(outcome.notes) if outcome.notes else b""
-    return b'"receipt":"%s",%s%s' % (outcome.receipt.encode(), notes, outcome.answered.content)
+    return b"{%s}" % content(outcome)
 
 
 def read_body(call: Call, raw: bytes) -> dict[str, Any]:

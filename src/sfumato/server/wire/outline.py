@@ -78,6 +78,8 @@ class Outline:
 
 def outlined(tokens: Sequence[Token], database: str) -> Outline:
     """The outline of a SELECT of a table that is called like its database."""
+    if tokens[0].word == "WITH":
+        raise _unsupported("WITH", tokens[0])
     clauses = cut(tokens)
     if _is_wrapper(clauses):
         return _wrapped(clauses, database)

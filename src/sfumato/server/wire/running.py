@@ -27,7 +27,9 @@ from sfumato.server.service import Service
 from sfumato.server.wire.answers import Column, Plan, arrow_of, plan_of
 from sfumato.server.wire.catalogs import Catalogs
 from sfumato.server.wire.errors import NOT_ALLOWED, WireError, told
+from sfumato.server.wire.moments import fitted
 from sfumato.server.wire.outline import outlined
+from sfumato.server.wire.probes import probed
 from sfumato.server.wire.settings import RECEIPT, SCHEMA, Settings
 from sfumato.server.wire.startup import grant_of
 from sfumato.server.wire.statements import Shown, is_about_session, kind_of, tag_of
@@ -118,7 +120,8 @@ class Running:
             return [_text_column(found.name)] if isinstance(found, Shown) else None
         if kind == "catalog":
             return (await self._from_catalogs(grant, state, text)).columns
-        return (await self._plan(grant, state, text, tokens)).columns
+        empty = probed(tokens, self.database, state.responder.catalog)
+        return empty or (await self._plan(grant, state, text, tokens)).columns
 
     def parameters(self, tokens: Sequence[Token]) -> list[int]:
         """The types of $1, $2, ...: those of the columns beside them."""
@@ -185,6 +188,9 @@ class Running:
     ) -> Rows:
         catalog = state.responder.catalog
         try:
+            columns = probed(tokens, self.database, catalog)
+            if columns is not None:
+                return Rows(columns, (), "SELECT 0")
             plan = await self._plan(grant, state, text, tokens)
         except (WireError, QueryRefused) as problem:
             found = (
@@ -210,9 +216,10 @@ class Running:
         plans, key = self.catalogs(state).plans, (mode, text, tokens[0].start)
         found = plans.get(key)
         if found is None:
-            read = partial(outlined, tokens, self.database)
+            catalog = state.responder.catalog
+            read = partial(outlined, fitted(tokens, catalog), self.database)
             outline = await self.service.run_for(grant.who, read) if len(text) > _LONG else read()
-            found = plan_of(text, outline, state.responder.catalog, mode)
+            found = plan_of(text, outline, catalog, mode)
             plans.put(key, found, _PLAN * len(tokens))
         return found
 

@@ -131,8 +131,10 @@ def tag_of(tokens: Sequence[Token], settings: Settings) -> str | Shown:
         name = _setting(tokens[1:])
         settings.reset(None if name.lower() == "all" else name)
     elif word == "DISCARD":
-        settings.reset()
-        return "DISCARD ALL"
+        what = tokens[-1].word
+        if what == "ALL":
+            settings.reset()
+        return f"DISCARD {what}"
     return _TAGS.get(word, word)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.algorithms.join.methods import JoinPartition, merges
-from sfumato.algorithms.join.point_location import boxes_around, deal, fall
+from sfumato.algorithms.join.point_location import boxes_around, fall, inside_of
 from sfumato.algorithms.join.trim import trimmed
 from sfumato.core.boxes import Boxes
 from sfumato.core.joined import Joined
@@ -63,19 +64,53 @@ def test_a_point_falls_into_a_box_that_covers_it(joined: Joined, n_groups: int) 
         assert found[i] in (covering or [-1])
 
 
-def test_people_at_one_point_are_dealt_to_all_boxes_around_it() -> None:
+def test_a_point_lies_in_all_boxes_around_it_or_in_as_many_random_ones_as_it_may() -> None:
     table = sf.Microdata.from_arrow(pa.table({"x": [0, 9, 5, 20] * 2}), sf.Schema(quasi=["x"]))
     # boxes [0, 9], [5, 20], [0, 9] and [5, 20]; codes are ranks: 0, 5, 9, 20
     partition = Partition.of(np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32))
+    around = boxes_around(table, partition)
     points = np.array([[0], [1], [3]], np.int32)
-    weights = np.array([20_000, 40_000, 1])
-    dealt = deal(boxes_around(table, partition), points, weights, Randomness(1).words(3))
-    assert np.array_equal(np.bincount(dealt.owner, dealt.times), weights)
-    found = np.zeros((3, 4), np.int64)
-    found[dealt.owner, dealt.box] = dealt.times
-    assert np.array_equal(found > 0, [[1, 0, 1, 0], [1, 1, 1, 1], found[2] > 0])
-    assert found[2].sum() == found[2, [1, 3]].sum() == 1
-    assert np.all(np.abs(found[:2][found[:2] > 0] - 10_000) < 500)  # five standard deviations
+    inside = inside_of(around, points, Randomness(1).words(3), 4)
+    assert inside.starts.tolist() == [0, 2, 4, 6, 8]
+    assert inside.points.tolist() == [0, 1, 1, 2, 0, 1, 1, 2]
+    many = np.ones((40_000, 1), np.int32)
+    inside = inside_of(around, many, Randomness(1).words(len(many)), 2)
+    assert np.bincount(inside.points).tolist() == [2] * len(many)
+    assert np.all(np.abs(np.diff(inside.starts) - 20_000) < 500)  # five standard deviations
+    pairs = np.zeros(len(many), np.int64)
+    np.add.at(pairs, inside.points, 1 << np.repeat(np.arange(4), np.diff(inside.starts)))
+    assert np.all(np.abs(np.bincount(pairs)[[3, 5, 6, 9, 10, 12]] - 40_000 / 6) < 400)
+
+
+@dataclass(frozen=True, slots=True)
+class Tens:
+    """Four rows become two groups that overlap; more are grouped by the tens of their values."""
+
+    name: ClassVar[str] = "tens"
+    form: ClassVar[str] = "generalized"
+
+    def partition(self, table: sf.Microdata, *_: Any) -> Partition:
+        if table.n_rows == 4:
+            return Partition.of(np.array([0, 0, 1, 1], np.int32))
+        numbers = table.attributes["x"].positions[table.codes["x"]] // 10
+        return Partition.of(np.unique(numbers, return_inverse=True)[1].astype(np.int32))
+
+
+@pytest.mark.parametrize("last", [60, 160])
+@pytest.mark.parametrize("seed", range(5))
+def test_whom_one_box_drops_is_there_for_another(last: int, seed: int) -> None:
+    """Boxes [0, 100] and [50, last]: people of the fifties are in both, and the first drops them,
+    whether it has more people or fewer than the second.
+    """
+    own = {"id": np.arange(4), "x": [0, 100, 50, last]}
+    others = [1, 99, 51, 52, 53, 54, *([last - 1] * (1 if last < 100 else 20))]
+    people = {"id": np.arange(4, 4 + len(others)), "x": others}
+    joined = sf.join(microdata_with_ids(own, quasi=["x"]), pa.table(people))
+    found = sf.Refinement(Tens(), trim=False).partition(joined, 2, (), Randomness(seed))
+    values = joined.everyone.attributes["x"].positions[joined.everyone.codes["x"]]
+    together = found.partition.groups[values // 10 == 5]
+    assert (together == together[0]).all()
+    assert together[0] >= 0
 
 
 def test_of_several_boxes_each_is_as_likely() -> None:
@@ -127,14 +162,14 @@ def test_every_group_is_k_join_anonymous(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "algorithm"),
-    [(sf.Direct, sf.Mondrian()), (sf.Direct, sf.TopDown()), (sf.Refinement, sf.Mondrian())],
+    list(product(METHODS, [sf.Mondrian(), sf.TopDown()])),
     ids=repr,
 )
 @given(joined=joined_tables(), k=st.integers(2, 6), trim=st.booleans())
 def test_people_who_are_alike_may_be_one_row(
     method: Method, algorithm: Any, joined: Joined, k: int, trim: bool
 ) -> None:
-    """Groups are those of the rows; clusters overlap, and then chance deals them otherwise."""
+    """Groups are those of the rows."""
     if joined.n_inside < k:
         return
     rows = found_by(method, algorithm, joined, k, trim)

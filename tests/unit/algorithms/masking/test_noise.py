@@ -115,6 +115,34 @@ def test_constants_and_large_values() -> None:
         sf.mask(microdata({"big": [1.0, float("inf"), 3.0]}), sf.Noise())
 
 
+@pytest.mark.parametrize(
+    ("values", "amount", "said"),
+    [
+        ([i * 1e-200 for i in range(50)], 0.5, "too small to be squared"),
+        ([i * 5e-324 for i in range(50)], 100.0, "too small to be squared"),
+        ([2**62 + i for i in range(50)], 0.5, "finer than doubles that large can show"),
+        ([1e15 + i for i in range(50)], 1e-9, "finer than doubles that large can show"),
+    ],
+)
+@pytest.mark.parametrize("correlated", [False, True])
+def test_noise_that_would_leave_values_as_they_are_is_refused(
+    values: list[float], amount: float, said: str, correlated: bool
+) -> None:
+    """Squares that are 0 once made noise of width 0, and every value was published."""
+    table = microdata({"x": values, "y": list(range(50))})
+    with pytest.raises(DataError, match=said):
+        sf.mask(table, sf.Noise(amount, correlated))
+    with pytest.raises(DataError, match=said):
+        sf.mask(table.of_quasi(["x"]), sf.Noise(amount, correlated))
+
+
+def test_noise_stays_within_the_calendar() -> None:
+    days = [dt.date(1, 1, 1), dt.date(9999, 12, 31)] * 20
+    for kind in (pa.date32(), pa.date64()):
+        with pytest.raises(ParameterError, match="beyond the years 1 and 9999"):
+            sf.mask(microdata({"born": pa.array(days, kind)}), sf.Noise(0.3))
+
+
 @pytest.mark.parametrize("amount", [0.0, -1.0, float("nan"), float("inf"), 1e9])
 def test_amounts_that_are_none(amount: float) -> None:
     with pytest.raises(ParameterError, match="must lie above 0"):

@@ -65,9 +65,18 @@ def test_it_learns_from_a_release_what_goes_with_what_and_nothing_from_a_shuffle
     people = doubled(PEOPLE, 2)
     shown = anatomized(people)
     scene = Scene.of(shown, people)
-    found = scene.attacked(DeFinetti(regression=2)).right
+    found = scene.attacked(DeFinetti.by_regression()).right
     assert found > 0.4  # of 1/4 promised
     assert found > scene.attacked(DeFinetti()).right - 0.03
     mixed = planted(2_000, 0.0, seed=3)
-    nothing = Scene.of(anatomized(mixed), mixed).attacked(DeFinetti(regression=2))
+    nothing = Scene.of(anatomized(mixed), mixed).attacked(DeFinetti.by_regression())
     assert nothing.right < 0.25 + 4 * nothing.noise
+
+
+def test_what_the_first_guess_has_blurred_is_sharpened() -> None:
+    people = doubled(planted(6_000, 0.35, seed=1), 1)
+    scene = Scene.of(anatomized(people), people)
+    sharp, blurred = map(scene.attacked, (DeFinetti.by_regression(), DeFinetti(regression=2)))
+    assert sharp.surest > blurred.surest
+    assert sharp.right > blurred.right
+    assert sharp.claimed > 2 * blurred.claimed

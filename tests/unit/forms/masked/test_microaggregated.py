@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,15 @@ import pytest
 
 import sfumato as sf
 from sfumato.asking.ask import answerer
-from sfumato.errors import ParameterError, PromiseBroken, QueryRefused, SchemaError, SfumatoWarning
+from sfumato.audits.masking import moments_of
+from sfumato.errors import (
+    DataError,
+    ParameterError,
+    PromiseBroken,
+    QueryRefused,
+    SchemaError,
+    SfumatoWarning,
+)
 from sfumato.queries.asked import condition_of
 from sfumato.queries.binding import bind
 from tests.support.possible import POSSIBLE, truth
@@ -161,6 +170,36 @@ def test_columns_that_do_not_exist_or_hold_no_numbers_have_no_mean() -> None:
     empty = microdata({"a": pa.array([None, None], pa.int64()), "b": [1, 2]})
     with pytest.raises(SchemaError, match="no row has a value"):
         sf.mask(empty, sf.Microaggregate(2)).mean("a")
+
+
+@pytest.mark.parametrize("mask", [sf.Microaggregate(5), sf.Synthesize(), sf.Swap(0.2)], ids=repr)
+def test_histograms_are_of_numbers(mask: Any) -> None:
+    born = [dt.date(1950 + i % 40, 1, 1) for i in range(60)]
+    table = microdata(
+        {"born": born, "sex": ["F", "M"] * 30, "age": [40 + i % 9 for i in range(60)]}
+    )
+    release = sf.mask(table, mask)
+    for name in ("born", "sex"):
+        with pytest.raises(SchemaError, match="holds no numbers"):
+            release.histogram(name, [0, 40, 80])
+    texts: Any = ["low", "high"]
+    with pytest.raises(ParameterError, match="edges are two or more numbers"):
+        release.histogram("age", texts)
+
+
+def test_what_does_not_scatter_has_a_histogram() -> None:
+    """Edges at the values themselves: no distance, over no deviation."""
+    release = sf.mask(microdata({"x": [5.0] * 20, "y": [0.0] * 20}), sf.Microaggregate(5))
+    assert release.histogram("x", [4, 5, 6]).tolist() == [0, 20]
+    assert release.histogram("y", [-1, 0, 1]).tolist() == [0, 20]
+
+
+def test_moments_that_doubles_cannot_hold_are_refused_and_not_infinite() -> None:
+    table = microdata({"x": [1.7e308, -1.7e308] * 10})
+    release = sf.mask(table, sf.Swap(0.5))
+    with pytest.raises(DataError, match="too large to be added up"):
+        release.variance("x")
+    assert moments_of(release, table) == ()
 
 
 def test_a_method_that_lies_publishes_nothing() -> None:

@@ -357,8 +357,9 @@ def test_a_header_that_was_replaced_is_not_taken_back(
 
 def _under_a_limit(path: str, queue: Any) -> None:
     """Change and log under a limit on the size of files; the errors that come of it."""
-    db, other = sf.StatDB.open(path), f"{path}.other"
+    other = f"{path}.other"  # has no ledger yet
     shutil.copytree(path, other)
+    leavers = microdata(people().slice(0, 50))
     kinds = []
     with Ledger.open(path) as ledger:
         ledger.announce(db.generation)  # as a server does; else the ledger is what fails first
@@ -366,7 +367,8 @@ def _under_a_limit(path: str, queue: Any) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         entry = Entry("r", "w", "owner", "answer", "q" * 9_000, None, None, 1)
         works: list[Any] = [
-            lambda: db.apply(deleted=microdata(people().slice(0, 50))),
+            lambda: sf.StatDB.open(other).apply(deleted=leavers),
+            lambda: sf.StatDB.open(path).apply(deleted=leavers),
             lambda: sf.StatDB.create(f"{path}.new", microdata(people()), m=3),
             lambda: ledger.append([entry]),
             lambda: Tokens.open(path),
@@ -391,16 +393,20 @@ def test_a_limit_on_the_size_of_files_is_one_clear_error(db: sf.StatDB) -> None:
     child.start()
     child.join(PATIENCE)
     assert child.exitcode == 0
-    applied, created, logged, _, begun = queue.get()
+    applied, told, created, logged, _, begun = queue.get()
     assert "StoreError: cannot change" in applied
     assert "File too large" in applied
     assert "the database is as it was" in applied
+    assert f"{LedgerError.__name__}: cannot write the ledger" in told  # before anything else
     assert "ReleaseError: cannot write" in created
     assert f"{LedgerError.__name__}: cannot write the ledger" in logged
     assert "free some space" in logged
     assert f"{LedgerError.__name__}: cannot write the ledger" in begun
     other = db.path.with_name(f"{db.path.name}.other")
     assert not list(other.glob("ledger.sqlite*"))
+    copied = files(other)
+    assert all(copied[name][1:] == one[1:] for name, one in before.items())
+    assert copied.keys() - before.keys() <= {"ledger.lock"}
     after = files(db.path)
     assert {name: after[name] for name in before} == before
     assert {name.partition("/")[0].partition(".")[0] for name in after.keys() - before.keys()} <= {
