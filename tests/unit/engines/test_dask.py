@@ -324,7 +324,8 @@ def test_a_worker_that_is_late_to_come_back_is_waited_for(
     mark, run = tmp_path / "killed", DaskWorkers.run
 
     def running(self: DaskWorkers, name: str, job: Any, items: Any) -> Iterator[Any]:
-        return run(self, name, Killing(job, items[0], mark, os.getpid), items)
+        deadly: Any = Killing(job, items[0], mark, os.getpid)
+        return run(self, name, deadly, items)
 
     monkeypatch.setattr(DaskWorkers, "run", running)
     monkeypatch.setattr("sfumato.engines.dask.processors", lambda: 1)
