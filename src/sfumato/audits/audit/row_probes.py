@@ -137,7 +137,8 @@ def mask_probes(release: Any, truth: Microdata, sensitive: str | None) -> Iterat
         yield Probe("linkage", "takes the row that is nearest", PICKS, linkage)
     who = "takes the commonest value of the nearest rows"
     yield Probe("nearest rows", who, "names the value of {}", nearest)
-    yield from order_probes(release, truth)
+    if not release.drawn:
+        yield from order_probes(release, truth)
 
 
 def least_group(release: Release, within: Sequence[str] | None = None) -> float | None:
