@@ -177,7 +177,7 @@ def test_others_who_are_in_the_table_are_left_out() -> None:
         sf.audit(FAR, PEOPLE, others=OTHERS, attacks=["reader"], seed=1)
 
 
-@pytest.mark.parametrize("many", [400, 600, 1_500, 2_900])
+@pytest.mark.parametrize("many", [600, 1_500, 2_900])
 def test_others_of_whom_some_are_in_the_table_are_left_out_as_many_as_they_are(many: int) -> None:
     """Strangers who look alike, and have the same value, stay."""
     some = np.arange(many), np.arange(3_000 - many)
