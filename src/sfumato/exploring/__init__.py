@@ -74,7 +74,8 @@ def explore(
     >>> found.recommended in found.frontier
     True
     """
-    if time_limit is not None and not (isinstance(time_limit, int | float) and time_limit > 0):
+    limit: Any = time_limit  # somebody may have written a text
+    if limit is not None and not (isinstance(limit, int | float) and limit > 0):
         raise ParameterError(
             f"time_limit is a number of seconds above 0, not {time_limit!r}",
             parameter="time_limit",
