@@ -42,6 +42,21 @@ def test_the_figures_of_a_table_that_can_be_counted_by_hand() -> None:
     assert risk.sentences[1].startswith("4 people's pay is certain to whoever knows their age and")
 
 
+def test_a_share_that_is_not_nothing_is_not_called_so() -> None:
+    n = 6000
+    ages = pa.table({"age": [0, *([1] * (n // 2)), *([2] * (n // 2 - 1))], "w": [1e6] * n})
+    schema = sf.Schema(quasi=["age"])
+    said = " ".join(sf.assess(ages, schema, weight="w").sentences)
+    assert "1 person of 6,000 (less than 0.1%) stands alone" in said
+    assert "(less than 0.1%) are found" in said
+    assert "0.0%" not in said
+    assert ", 0% at worst" not in said
+    nearly = pa.table({"age": [*range(n - 2), 1, 2]})
+    found = sf.assess(nearly, schema)
+    assert f"{n - 4:,} people of 6,000 (99.9%) stand" in found.sentences[0]
+    assert "100.0%" in found.sentences[1]
+
+
 def test_a_value_of_every_second_person_exposes_who_surely_has_it() -> None:
     """Whoever knows nothing guesses it at 50%; at 90% something is known of a person."""
     ages = [20] * 10 + [30] * 10 + [40] * 10
