@@ -30,7 +30,8 @@ def sentences(risk: Risk) -> Iterator[str]:
     """Everything, the most important first."""
     yield _about_finding(risk)
     known = f"their {listed(risk.quasi)}"
-    for one in risk.attributes:
+    # where only some are told, the most exposed ones must be among them
+    for one in sorted(risk.attributes, key=lambda one: (-one.certain, -one.exposed)):
         yield _about_value(one, known)
         known = "these"  # which need no second list
     yield _about_all(risk)
