@@ -80,6 +80,34 @@ def test_a_frontier_is_warned_of_once(options: list[str], warned: bool, place: P
     assert done.stderr.count("frontier takes people along an order") == warned
 
 
+@pytest.mark.parametrize("distinct", [400, 100])
+def test_inspect_warns_of_a_number_for_every_row_that_would_be_published(
+    distinct: int, tmp_path: Path
+) -> None:
+    place = np.arange(400)
+    columns = {"age": place % 40, "visit": place % distinct}
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    (tmp_path / "s.toml").write_text('quasi = ["age"]\ninsensitive = ["visit"]\n')
+    done = sfumato(tmp_path, "inspect", "in.parquet", "-s", "s.toml")
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert ("Warning: 'visit' is published as it is" in told) == (distinct == 400)
+
+
+def test_publish_counts_people_where_it_is_told_whose_rows_are_whose(tmp_path: Path) -> None:
+    """Thirty rows of one person are a group of thirty, and one person."""
+    rows = {"age": [*range(20, 50), *([70] * 30)], "who": [*range(30), *([99] * 30)]}
+    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
+    (tmp_path / "s.toml").write_text('identifiers = ["who"]\nquasi = ["age"]\n')
+    given = ("publish", "in.parquet", "-s", "s.toml", "--k", "10", "-o", "out", "--force")
+    plain, told = sfumato(tmp_path, *given), sfumato(tmp_path, *given, "--person", "who")
+    assert plain.returncode == told.returncode == 0, told.stderr
+    assert "everybody is one of 15" in " ".join(plain.stdout.split())
+    assert "1 person of 31 (3.2%) stands alone" in " ".join(told.stdout.split())
+    warned = " ".join(told.stderr.split())
+    assert "groups have fewer than 10 people, the smallest 1 person; --k 300 promises" in warned
+
+
 @pytest.mark.parametrize("word", ["docs/neighbours.md", "people's values away"])
 def test_help_says_so_too(word: str, place: Path) -> None:
     shown = " ".join(sfumato(place, "publish", "--help").stdout.split())

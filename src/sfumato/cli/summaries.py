@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.audits.report.text import percent, plural
-from sfumato.audits.risk import assess
+from sfumato.audits.risk import Risk, assess
 from sfumato.audits.risk.wording import MOST_IMPORTANT
 from sfumato.cli import show
 from sfumato.core.microdata import Microdata
@@ -65,10 +65,10 @@ def summarize(manifest: Manifest, path: Path) -> None:
     show.say(page, f"Check it as a receiver would: {command}", wrap=False)
 
 
-def tell_exposed(made: Path | StatDB) -> None:
-    """The three most important lines about the risk that is left."""
+def tell_exposed(made: Path | StatDB, known: Risk | None = None) -> None:
+    """The three most important lines about the risk that is left, if it is not ``known``."""
     try:
-        told = assess(made).sentences[:MOST_IMPORTANT]
+        told = (known or assess(made)).sentences[:MOST_IMPORTANT]
     except SfumatoError:
         return  # boxes made for reading, or more than fits into memory
     for sentence in told:
