@@ -53,7 +53,18 @@ class Finding:
             return "not promised" if found.attacker.right > 0 else "held"
         if found.gain > NOTEWORTHY:
             return "beaten"
-        return "held" if found.attacker.right <= NOTEWORTHY * found.bound else "known anyway"
+        if not self.promised:
+            return "not promised" if found.attacker.right > 0 else "held"
+        return "known anyway" if self._known_anyway else "held"
+
+    @property
+    def promised(self) -> bool:
+        """Whether the bound is a promise, and not merely what a plain reader reaches."""
+        return self.outcome.promised and self.bound_is == PROMISED
+
+    @property
+    def _known_anyway(self) -> bool:
+        return self.outcome.attacker.right > NOTEWORTHY * self.outcome.bound
 
     @property
     def sentence(self) -> str:
@@ -76,7 +87,7 @@ class Finding:
             what = self.bound_is if found.bound >= found.baseline else "found without the release"
             times = "" if most == 0 else f"{found.gain:.1f} times "
             return f"{did}, {times}the {in_hundred(most)} {what}"
-        if self.verdict == "known anyway":
+        if self._known_anyway:
             return (
                 f"{did}; {in_hundred(found.baseline)} are without the release, "
                 f"{in_hundred(found.bound)} {self.bound_is}"
@@ -94,7 +105,7 @@ class Finding:
             "baseline": found.baseline,
             "control": None if found.control is None else _stated(found.control),
             "chance_of_control": found.chance,
-            "promised": found.promised,
+            "promised": self.promised,
             "gain": None if isinf(found.gain) else found.gain,
             "verdict": self.verdict,
             "seconds": round(self.seconds, 2),

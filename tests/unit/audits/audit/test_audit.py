@@ -184,6 +184,15 @@ def test_without_a_promise_about_guesses_the_plain_reader_is_the_measure() -> No
     assert "for a plain reader it is" in seen.summary
     assert "are guessed by a plain reader" in seen.findings[0].sentence
     assert "promised" not in seen.findings[0].sentence
+    assert seen.findings[0].verdict == "not promised"
+    assert not seen.findings[0].to_dict()["promised"]
+
+
+def test_who_learns_more_than_a_plain_reader_is_told_whatever_is_promised() -> None:
+    release = sf.publish(PEOPLE, sf.Anatomize(near=False), sf.DistinctLDiversity(4), seed=1)
+    seen = sf.audit(release, PEOPLE, others=OTHERS, attacks=["learner"], seed=1)
+    assert not seen.promised
+    assert seen.findings[0].verdict == "beaten"
 
 
 def test_what_is_stated_can_be_read_by_machines_and_written_once(tmp_path: Path) -> None:
