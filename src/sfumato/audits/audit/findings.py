@@ -18,6 +18,7 @@ Verdict: TypeAlias = Literal["held", "known anyway", "not promised", "beaten", "
 GUESSES = "guesses {} right"
 PROMISED, READ = "promised", "guessed by a plain reader"
 _HEAD = ("attack", "", "right", "")
+_DEVIATIONS = 2
 NOTEWORTHY = 1.2  # times what is promised, or known without the release; less is noise and luck
 
 
@@ -174,9 +175,11 @@ class Audit:
         who = f"the best of {guessing} attackers, who" if several else "an attacker who"
         beside = worst.outcome
         said = "the promise says" if worst.bound_is == PROMISED else "for a plain reader it is"
+        if worst.bound_is == READ and beside.attacker.right < beside.bound:
+            said = "a plain reader does better and reaches"
         return (
             f"{who} {worst.who}{',' * several} guesses {self.sensitive} right for "
-            f"{in_hundred(worst.outcome.attacker.right)} people; {said} "
+            f"{in_hundred(beside.attacker.right)} people{_margin(beside.attacker)}; {said} "
             f"{in_hundred(beside.bound)}, and without the release a learner is right for "
             f"{in_hundred(beside.baseline)}" + "".join(f"; {one}" for one in told)
         )
@@ -226,6 +229,12 @@ def in_hundred(share: float) -> str:
     hundred = 100 * share
     said = f"{hundred:.0f}" if hundred >= 9.95 or hundred == 0 else f"{hundred:.1f}"
     return f"{said} of 100"
+
+
+def _margin(one: Accuracy) -> str:
+    """How far a share may be off by chance; nothing where that would not be seen."""
+    margin = round(100 * _DEVIATIONS * one.noise)
+    return f" (give or take {margin})" if margin else ""
 
 
 def _stated(one: Accuracy) -> dict[str, Any]:
