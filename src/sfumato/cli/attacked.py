@@ -43,3 +43,13 @@ def tell_attacked(attack: Callable[[], Audit | None], rows: int, whole: str) -> 
     else:
         show.say(page, f"Attacked: {found.summary}.")
     show.say(page, f"All attacks, with controls: {whole}", wrap=False)
+
+
+def tell_joined(whole: str | None) -> None:
+    """Say that a join release is not attacked without being asked for, and by which command."""
+    page = show.console()
+    show.say(
+        page, "Not attacked: its values stand apart from people; whoever has the list attacks it."
+    )
+    if whole is not None:
+        show.say(page, f"All attacks with the list: {whole}", wrap=False)

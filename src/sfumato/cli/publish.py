@@ -13,7 +13,7 @@ import click
 from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.cli import show
-from sfumato.cli.attacked import tell_attacked
+from sfumato.cli.attacked import tell_attacked, tell_joined
 from sfumato.cli.methods import (
     JOINS,
     MASKS,
@@ -371,8 +371,10 @@ def publish(
     tell_exposed(Path(output), None if people is None else people.risk(manifest.kind))
     if tell_more is not None:
         tell_more()
-    if attacked and given["external"] is None:
-        whole = ["sfumato", "audit", output, "--truth", label_of(source), "-s", schema_path]
+    whole = ["sfumato", "audit", output, "--truth", label_of(source), "-s", schema_path]
+    if attacked and given["external"] is not None:
+        tell_joined(None if given["rename"] else shlex.join([*whole, "--list", given["external"]]))
+    elif attacked:
         tell_attacked(
             lambda: _attack(output, source, schema, reading), manifest.rows, shlex.join(whole)
         )
