@@ -19,6 +19,7 @@ from sfumato.cli.reading import memory_option, table_options
 from sfumato.cli.sources import source_argument, typed
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
+from sfumato.forms.identifying import identifying
 from sfumato.io.schema_files import read_schema, write_schema
 from sfumato.io.sources import label_of
 from sfumato.io.spelled import as_options
@@ -99,6 +100,7 @@ def inspect(
         if schema_path is None and schema is not None:
             _print_many(page, schema)
         _print_repeats(page, () if person else repeats)
+        _print_identifying(page, profiles, schema, seen.rows)
         _print_risk(page, schema, risk)
         if formulas:
             page.print(show.table("Formulas", ("figure", "is"), list(FORMULAS.items())))
@@ -171,6 +173,17 @@ def _print_repeats(page: Console, repeats: Sequence[Repeats]) -> None:
     for found in repeats:
         remedy = f"--person {shlex.quote(found.name)} counts people"
         show.say(page, Text("Warning: ", "yellow"), f"{found}; {remedy}.")
+
+
+def _print_identifying(
+    page: Console, profiles: Sequence[ColumnProfile], schema: Schema | None, rows: int
+) -> None:
+    """What schema files call insensitive; nothing is guessed to be."""
+    for column in profiles:
+        if _role(column, schema) is Role.INSENSITIVE:
+            said = identifying(column.name, column.distinct or 0, rows)
+            if said is not None:
+                show.say(page, Text("Warning: ", "yellow"), f"{said}.")
 
 
 def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None:

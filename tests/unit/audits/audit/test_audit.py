@@ -15,9 +15,9 @@ from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import Guesses
 from sfumato.audits.attacks.outside import Outside, Studied, studied
 from sfumato.audits.attacks.releases import candidates_of
-from sfumato.audits.attacks.results import Scene, Trial, shuffled
+from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, Trial, shuffled
 from sfumato.audits.audit.control import control_of, remade
-from sfumato.audits.audit.findings import Audit, Finding
+from sfumato.audits.audit.findings import READ, Audit, Finding
 from sfumato.audits.audit.study import shared
 from sfumato.core.arrays import Ints
 from sfumato.errors import DataError, OutputExists, ParameterError, SchemaError, SfumatoWarning
@@ -209,6 +209,26 @@ def test_without_a_promise_about_guesses_the_plain_reader_is_the_measure() -> No
     assert "for a plain reader it is" in seen.summary
     assert "are guessed by a plain reader" in seen.findings[0].sentence
     assert "promised" not in seen.findings[0].sentence
+    assert seen.findings[0].verdict == "not promised"
+    assert not seen.findings[0].to_dict()["promised"]
+
+
+@pytest.mark.parametrize(("right", "worse"), [(0.2, True), (0.3, False)])
+def test_a_learner_who_does_worse_than_a_plain_reader_is_told_to(right: float, worse: bool) -> None:
+    reached = Accuracy(400, right, 0.4, 0.1, 0.02)
+    one = Finding("learner", "thinks", Outcome(reached, None, 0.1, 0.3, 0.3), 0, bound_is=READ)
+    seen = Audit("it", "ill", 400, 0.3, False, 0.1, "nobody", (one,), {}, 1)
+    told = "a plain reader does better and reaches 30 of 100"
+    assert (told in seen.summary) == worse
+    assert ("for a plain reader it is 30 of 100" in seen.summary) == (not worse)
+    assert "people (give or take 4)" in seen.summary
+
+
+def test_who_learns_more_than_a_plain_reader_is_told_whatever_is_promised() -> None:
+    release = sf.publish(PEOPLE, sf.Anatomize(near=False), sf.DistinctLDiversity(4), seed=1)
+    seen = sf.audit(release, PEOPLE, others=OTHERS, attacks=["learner"], seed=1)
+    assert not seen.promised
+    assert seen.findings[0].verdict == "beaten"
 
 
 def test_what_is_stated_can_be_read_by_machines_and_written_once(tmp_path: Path) -> None:
