@@ -184,3 +184,22 @@ def test_a_series_shows_newcomers_beside_those_who_were_there(folder: Path) -> N
     )
     assert alone.returncode == 2
     assert "--series" in alone.stderr
+
+
+def test_values_of_sensitive_groups_are_told_and_how_a_join_is_attacked(folder: Path) -> None:
+    patients = pyarrow.csv.read_csv(folder / "patients.csv")
+    alike = patients.set_column(3, "disease", pa.array(["flu", "cold"] * 10 + ["gout"] * 70))
+    pyarrow.csv.write_csv(alike, folder / "patients.csv")
+    done = sfumato(folder, *JOIN, "--id", "ssn", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "disease is certain to whoever knows their age and sex" in told
+    assert "Not attacked: its values stand apart from people" in told
+    assert "sfumato audit" not in told.partition("Not attacked")[2]  # which takes no other names
+    voters = pq.read_table(folder / "voters.parquet").rename_columns(["ssn", "age", "sex"])
+    pq.write_table(voters, folder / "voters.parquet")
+    plain = sfumato(folder, *JOIN[:8], "--id", "ssn", "-o", "plain")
+    (command,) = [line for line in plain.stdout.splitlines() if "All attacks" in line]
+    assert command.endswith(
+        "sfumato audit plain --truth patients.csv -s schema.toml --list voters.parquet"
+    )

@@ -4,6 +4,7 @@ and what to promise next.
 
 from __future__ import annotations
 
+import re
 import shlex
 from importlib import resources
 from pathlib import Path
@@ -80,10 +81,75 @@ def test_a_frontier_is_warned_of_once(options: list[str], warned: bool, place: P
     assert done.stderr.count("frontier takes people along an order") == warned
 
 
+@pytest.mark.parametrize("distinct", [400, 100])
+def test_inspect_warns_of_a_number_for_every_row_that_would_be_published(
+    distinct: int, tmp_path: Path
+) -> None:
+    place = np.arange(400)
+    columns = {"age": place % 40, "visit": place % distinct}
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    (tmp_path / "s.toml").write_text('quasi = ["age"]\ninsensitive = ["visit"]\n')
+    done = sfumato(tmp_path, "inspect", "in.parquet", "-s", "s.toml")
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert ("Warning: 'visit' is published as it is" in told) == (distinct == 400)
+
+
+def test_publish_counts_people_where_it_is_told_whose_rows_are_whose(tmp_path: Path) -> None:
+    """Thirty rows of one person are a group of thirty, and one person."""
+    rows = {"age": [*range(20, 50), *([70] * 30)], "who": [*range(30), *([99] * 30)]}
+    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
+    (tmp_path / "s.toml").write_text('identifiers = ["who"]\nquasi = ["age"]\n')
+    given = ("publish", "in.parquet", "-s", "s.toml", "--k", "10", "-o", "out", "--force")
+    plain, told = sfumato(tmp_path, *given), sfumato(tmp_path, *given, "--person", "who")
+    assert plain.returncode == told.returncode == 0, told.stderr
+    assert "everybody is one of 15" in " ".join(plain.stdout.split())
+    assert "1 person of 31 (3.2%) stands alone" in " ".join(told.stdout.split())
+    warned = " ".join(told.stderr.split())
+    assert "groups have fewer than 10 people, the smallest 1 person; --k 300 promises" in warned
+
+
 @pytest.mark.parametrize("word", ["docs/neighbours.md", "people's values away"])
 def test_help_says_so_too(word: str, place: Path) -> None:
     shown = " ".join(sfumato(place, "publish", "--help").stdout.split())
     assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--k 5", True),
+        ("--k 5 --l 2", False),
+        ("--t 0.4", False),
+        ("--qid age,sex,job:k=5,l=2 --qid zipcode,education:k=5,l=2", False),
+        ("--method perturb --m 3", False),
+        ("--method microaggregate --k 5", False),
+    ],
+)
+def test_a_sensitive_column_of_which_nothing_is_promised_is_named(
+    options: str, said: bool, place: Path
+) -> None:
+    done = sfumato(place, *PUBLISH, *options.split(), "--no-audit")
+    assert done.returncode == 0, done.stderr
+    assert ("nothing is promised of disease (--l, --t)" in done.stdout) == said
+
+
+@pytest.mark.parametrize("beaten", [True, False])
+def test_an_attack_that_beats_the_promise_is_a_warning(beaten: bool, place: Path) -> None:
+    options = ["--method", "anatomy", "--l", "5", *(["--no-near"] if beaten else [])]
+    told = " ".join(sfumato(place, *PUBLISH, *options).stdout.split())
+    assert ("Warning: attacked, and the promise is beaten: an attacker who" in told) == beaten
+    assert ("Attacked: an attacker who" in told) == (not beaten)
+
+
+def test_the_quick_attack_measures_a_table_alike_in_every_run(place: Path) -> None:
+    """Who is studied must not move the figure of a learner who has not seen the release."""
+    told = [
+        " ".join(sfumato(place, *PUBLISH, "--k", str(k), "--force").stdout.split()) for k in (5, 9)
+    ]
+    first, second = (re.findall("a learner is right for [0-9.]+ of 100", one) for one in told)
+    assert first == second != []
+    assert all("people (give or take " in one for one in told)
 
 
 def test_a_limit_of_memory_that_would_be_ignored_is_refused(place: Path) -> None:

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.cli import show
 from sfumato.errors import SfumatoError, SfumatoWarning
@@ -34,5 +36,20 @@ def tell_attacked(attack: Callable[[], Audit | None], rows: int, whole: str) -> 
             return
     if found is None:
         return
-    show.say(page, f"Attacked: {found.summary}.")
+    if any(one.verdict == "beaten" for one in found.findings):
+        measure = "the promise" if found.promised else "what the release says by itself"
+        told = f"attacked, and {measure} is beaten: {found.summary}."
+        show.say(page, Text("Warning: ", "yellow"), told)
+    else:
+        show.say(page, f"Attacked: {found.summary}.")
     show.say(page, f"All attacks, with controls: {whole}", wrap=False)
+
+
+def tell_joined(whole: str | None) -> None:
+    """Say that a join release is not attacked without being asked for, and by which command."""
+    page = show.console()
+    show.say(
+        page, "Not attacked: its values stand apart from people; whoever has the list attacks it."
+    )
+    if whole is not None:
+        show.say(page, f"All attacks with the list: {whole}", wrap=False)

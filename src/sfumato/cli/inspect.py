@@ -19,12 +19,14 @@ from sfumato.cli.reading import memory_option, table_options
 from sfumato.cli.sources import source_argument, typed
 from sfumato.core.schema import Role, Schema
 from sfumato.errors import SchemaError
+from sfumato.forms.identifying import identifying
 from sfumato.io.schema_files import read_schema, write_schema
 from sfumato.io.sources import label_of
 from sfumato.io.spelled import as_options
 
 _K, _L, _CLOSE = 10, 5, ("--t", "0.3")  # promises to start with
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
+_MANY = 15  # quasi-identifiers with which hardly any detail is left
 _UNREAD = 12  # names of columns without a role
 
 
@@ -95,7 +97,10 @@ def inspect(
         title = f"{label_of(typed(source))}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
         _print_hints(page, [one for one in profiles if _role(one, schema) is not None])
+        if schema_path is None and schema is not None:
+            _print_many(page, schema)
         _print_repeats(page, () if person else repeats)
+        _print_identifying(page, profiles, schema, seen.rows)
         _print_risk(page, schema, risk)
         if formulas:
             page.print(show.table("Formulas", ("figure", "is"), list(FORMULAS.items())))
@@ -152,10 +157,33 @@ def _print_hints(page: Console, profiles: Sequence[ColumnProfile]) -> None:
             show.say(page, Text("Hint: ", "yellow"), f"{column.name} holds {column.hint}.")
 
 
+def _print_many(page: Console, schema: Schema) -> None:
+    """Guesses are on the safe side, and many of them together leave little to see."""
+    if len(schema.quasi) > _MANY:
+        show.say(
+            page,
+            Text("Hint: ", "yellow"),
+            f"{len(schema.quasi)} columns are taken for known to others, and each blurs all of "
+            "them: take out of the schema what readers do not need, and call sensitive what "
+            "nobody outside could know.",
+        )
+
+
 def _print_repeats(page: Console, repeats: Sequence[Repeats]) -> None:
     for found in repeats:
         remedy = f"--person {shlex.quote(found.name)} counts people"
         show.say(page, Text("Warning: ", "yellow"), f"{found}; {remedy}.")
+
+
+def _print_identifying(
+    page: Console, profiles: Sequence[ColumnProfile], schema: Schema | None, rows: int
+) -> None:
+    """What schema files call insensitive; nothing is guessed to be."""
+    for column in profiles:
+        if _role(column, schema) is Role.INSENSITIVE:
+            said = identifying(column.name, column.distinct or 0, rows)
+            if said is not None:
+                show.say(page, Text("Warning: ", "yellow"), f"{said}.")
 
 
 def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None:

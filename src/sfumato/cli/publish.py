@@ -13,7 +13,7 @@ import click
 from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.cli import show
-from sfumato.cli.attacked import tell_attacked
+from sfumato.cli.attacked import tell_attacked, tell_joined
 from sfumato.cli.methods import (
     JOINS,
     MASKS,
@@ -27,7 +27,7 @@ from sfumato.cli.methods import (
     seconds,
 )
 from sfumato.cli.models import MODELS, model_of
-from sfumato.cli.persons import person_option, warn_of_repeats
+from sfumato.cli.persons import People, person_option
 from sfumato.cli.qids import with_qids
 from sfumato.cli.reading import address_options, table_options, taken
 from sfumato.cli.seeds import chosen_seed, seed_options
@@ -318,7 +318,7 @@ def publish(
     schema = read_schema(schema_path)
     if given["external"] is None:
         require_default(_FOR_JOINS, "only with --external")
-    warn_of_repeats(source, person, given["k"], reading)
+    people = People.of(source, person, reading)
     tell_more = None
     if method == "perturb":
         makes_none = "the method perturb does not take it: it adds noise, and makes no groups"
@@ -360,17 +360,21 @@ def publish(
                 source, schema, algorithm, model, output,
                 engine=given["engine"], scheduler=given["scheduler"], master=given["master"],
                 form=form, labels=labels, means=means, seed=seed, memory_limit=given["memory"],
-                progress=tell, **reading, **writing,
+                progress=tell, owner=None if people is None else people.hear, **reading, **writing,
             )  # fmt: skip
+    if people is not None:
+        people.warn(given["k"])
     if as_json:
         click.echo(manifest.to_json(), nl=False)
         return
     summarize(manifest, Path(output))
-    tell_exposed(Path(output))
+    tell_exposed(Path(output), None if people is None else people.risk(manifest.kind))
     if tell_more is not None:
         tell_more()
-    if attacked and given["external"] is None:
-        whole = ["sfumato", "audit", output, "--truth", label_of(source), "-s", schema_path]
+    whole = ["sfumato", "audit", output, "--truth", label_of(source), "-s", schema_path]
+    if attacked and given["external"] is not None:
+        tell_joined(None if given["rename"] else shlex.join([*whole, "--list", given["external"]]))
+    elif attacked:
         tell_attacked(
             lambda: _attack(output, source, schema, reading), manifest.rows, shlex.join(whole)
         )

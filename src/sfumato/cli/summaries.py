@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.audits.report.text import percent, plural
-from sfumato.audits.risk import assess
-from sfumato.audits.risk.wording import MOST_IMPORTANT
+from sfumato.audits.risk import Risk, assess
+from sfumato.audits.risk.wording import MOST_IMPORTANT, listed
 from sfumato.cli import show
 from sfumato.core.microdata import Microdata
+from sfumato.core.schema import Role
 from sfumato.errors import SfumatoError
 from sfumato.forms.joined.release import OwnFigures
 from sfumato.forms.likeness import differences
@@ -51,6 +52,8 @@ def summarize(manifest: Manifest, path: Path) -> None:
         # of masks it is said how they were made, which is no promise
         word = "stated" if FORMS[manifest.kind].masks and "on" in promise else "promised"
         show.say(page, f"  {word}: {promise['model']} ({stated})")
+    if bare := _unpromised(manifest):
+        show.say(page, f"  nothing is promised of {listed(bare)} (--l, --t)")
     if manifest.seed is not None:
         show.say(page, f"  seed: {manifest.seed}; whoever has the files can undo the shuffles")
     lost = [*_lost(manifest), *_alike(differences(path, manifest))]
@@ -65,10 +68,10 @@ def summarize(manifest: Manifest, path: Path) -> None:
     show.say(page, f"Check it as a receiver would: {command}", wrap=False)
 
 
-def tell_exposed(made: Path | StatDB) -> None:
-    """The three most important lines about the risk that is left."""
+def tell_exposed(made: Path | StatDB, known: Risk | None = None) -> None:
+    """The three most important lines about the risk that is left, if it is not ``known``."""
     try:
-        told = assess(made).sentences[:MOST_IMPORTANT]
+        told = (known or assess(made)).sentences[:MOST_IMPORTANT]
     except SfumatoError:
         return  # boxes made for reading, or more than fits into memory
     for sentence in told:
@@ -128,6 +131,16 @@ def tell_found(release: MaskedTable, table: Microdata) -> None:
         ),
     ]
     show.console().print(show.table("For you only, in no file", ("attack", "right"), facts))
+
+
+def _unpromised(manifest: Manifest) -> tuple[str, ...]:
+    """Sensitive columns that a group may give away, however many rows it has."""
+    form = FORMS[manifest.kind]
+    if form.masks or not form.grouped:
+        return ()
+    promised = {promise.get("on") for promise in manifest.promise}
+    names = (column.name for column in manifest.of_role(Role.SENSITIVE))
+    return tuple(name for name in names if name not in promised)
 
 
 def _method(manifest: Manifest) -> str:

@@ -9,6 +9,9 @@ A release in memory knows what it was made from: the table, or the folder it was
 is kept beside it, never in it, and the fingerprint is computed when the release is written. A
 release that was loaded and is written again shows the same groups, so nothing adds up.
 
+Releases of one series (verbs/join_series.py) are made so that they do not add up: of these nothing
+is said.
+
 Nothing here stops a release from being written. Where the state cannot be used, that is said once.
 """
 
@@ -39,12 +42,16 @@ DATABASE = "statdb"  # the kind under which a statistical database is remembered
 _MOST_NAMED = 3
 
 _origins: WeakKeyDictionary[Askable, Origin] = WeakKeyDictionary()
+_series: WeakKeyDictionary[Askable, str] = WeakKeyDictionary()
 _said: set[str] = set()
 
 
-def made_from(release: Askable, origin: Origin) -> None:
-    """Note what a release was made from: a table, or the folder it was loaded from."""
+def made_from(release: Askable, origin: Origin, series: str = "") -> None:
+    """Note what a release was made from: a table, or the folder it was loaded from; and as one of
+    which series, if any.
+    """
     _origins[release] = origin
+    _series[release] = series
 
 
 def forget(release: Askable) -> None:
@@ -120,23 +127,27 @@ def _noted(
 ) -> Iterator[str]:
     """Write down what was made, and say what else there is."""
     own = None if release is None else _digest(release, state)
+    series = "" if release is None else _series.get(release, "")
     place = str(target.resolve())
     for one in prints:
         others = [
             made
             for made in state.made_of(one)
+            if not (series and made.series == series)
             if (made.path != place and _differs(made, own, state))
             or (made.path == place and before is not None and before != own)
         ]
-        state.remember(one, Made.now(target, kind))
+        state.remember(one, Made.now(target, kind, series))
         if others:
             yield _warning(others, place, target)
 
 
 def _note_copy(state: OwnerState, origin: Path, target: Path, kind: str) -> None:
     """Remember that what stands at one place stands at another, too."""
+    place = str(origin.resolve())
     for one in state.fingerprints_at(origin):
-        state.remember(one, Made.now(target, kind))
+        series = next((made.series for made in state.made_of(one) if made.path == place), "")
+        state.remember(one, Made.now(target, kind, series))
 
 
 def _differs(made: Made, own: str | None, state: OwnerState) -> bool:

@@ -5,7 +5,7 @@ platform keeps such things. It holds a secret key, made once, and one small file
 the fingerprint of the rows that it was made of:
 
     key                                      32 random bytes
-    releases/<fingerprint>/<path's hash>.json    path, date and kind of a release
+    releases/<fingerprint>/<path's hash>.json    path, date, kind and series of a release
     unfinished/<path's hash>                 path of a folder that is being written (unfinished.py)
 
 Fingerprints are made with the key (core/fingerprint.py), so without it the files tell which
@@ -23,7 +23,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,16 +34,20 @@ _KEY, _RELEASES = "key", "releases"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A release, or a statistical database, that was made at a place; ``on`` is a date."""
+    """A release, or a statistical database, that was made at a place; ``on`` is a date.
+
+    Releases of one ``series`` tell no more together than each.
+    """
 
     path: str
     kind: str
     on: str
+    series: str = ""
 
     @classmethod
-    def now(cls, path: Path, kind: str) -> Made:
+    def now(cls, path: Path, kind: str, series: str = "") -> Made:
         """Made at this moment."""
-        return cls(str(path.resolve()), kind, datetime.now(UTC).date().isoformat())
+        return cls(str(path.resolve()), kind, datetime.now(UTC).date().isoformat(), series)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class OwnerState:
         for path in sorted(home.glob("*.json")) if home.is_dir() else ():
             with suppress(ValueError, TypeError):  # a file that is not ours says nothing
                 made = Made(**json.loads(path.read_text("utf-8")))
-                if all(isinstance(part, str) for part in (made.path, made.kind, made.on)):
+                if all(isinstance(part, str) for part in astuple(made)):
                     yield made
 
     def _make_key(self, path: Path) -> None:

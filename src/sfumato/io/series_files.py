@@ -11,6 +11,7 @@ open it. It is replaced as a whole (folders.py), and locked while a release is m
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -45,6 +46,11 @@ class Remembered:
     key: bytes
     people: Words
     rows: Words
+
+    @property
+    def name(self) -> str:
+        """What tells it from other series, also of one that began anew in the same folder."""
+        return hashlib.blake2b(self.key, digest_size=16).hexdigest()
 
     def __repr__(self) -> str:
         """Sizes only."""

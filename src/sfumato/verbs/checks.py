@@ -25,6 +25,7 @@ from sfumato.forms.columns import require_labels
 from sfumato.forms.compact import number_lines
 from sfumato.forms.exposure import NEARLY, exposed
 from sfumato.forms.form import Shown
+from sfumato.forms.identifying import identifying
 from sfumato.forms.manifest import CUSTOM
 from sfumato.forms.registry import FORMS, published_forms
 from sfumato.models.base import BuiltIn
@@ -164,6 +165,13 @@ def warn_of_exposed(
                 SfumatoWarning,
                 stacklevel=4,
             )
+
+
+def warn_of_identifying(different: Mapping[str, int], rows: int, stacklevel: int = 4) -> None:
+    """Say which columns single people out that are published as they are; see ``different_in``."""
+    for name, distinct in different.items():
+        if said := identifying(name, distinct, rows):
+            warnings.warn(said, SfumatoWarning, stacklevel=stacklevel)
 
 
 def lost_wholly(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,8 @@ from sfumato.io.tables import Source, markers, read_whole
 from sfumato.models.base import Model
 from sfumato.models.requirements import Requirement, requirements
 from sfumato.verbs.checks import Form
-from sfumato.verbs.publishing import publish
+from sfumato.verbs.publishing import OwnGroups, grouped_release
+from sfumato.verbs.shortcuts import model_now
 from sfumato.verbs.streaming import STREAMED, Wish, stream_release
 
 
@@ -67,10 +68,12 @@ def publish_file(
     experiment: bool = False,
     memory_limit: int | None = None,
     progress: Stages | None = None,
+    owner: Callable[[OwnGroups], None] | None = None,
 ) -> Manifest:
     """Read a table, publish it and write the release folder; see ``read`` and ``publish``.
 
-    ``schema`` may be the path of a schema file.
+    ``schema`` may be the path of a schema file. The ``owner`` hears who is in which group, unless
+    the table is beyond memory.
 
     All algorithms but SingleDimensional can do so with a file that does not fit into memory; most
     need memory for its different combinations of values (docs/methods.md). ``engine`` "auto"
@@ -122,15 +125,9 @@ def publish_file(
     tell("reading", 0.0)
     whole = together(source, markers(missing), dialect)
     table = read_whole(whole, schema, query=query, missing=missing, **written)
-    release: Release = publish(
-        table,
-        algorithm,
-        model,
-        form=shape,
-        labels=labels,
-        means=means,
-        seed=seed,
-        progress=tell,
+    asked = model_now(model, None, None, None)
+    release: Release = grouped_release(
+        table, algorithm, asked, shape, labels, means, seed, tell, owner
     )
     tell("writing", 0.0)
     release.write(output, force=force, format=format, experiment=experiment)

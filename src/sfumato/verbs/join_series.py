@@ -41,6 +41,7 @@ from sfumato.errors import DataError, ParameterError, SfumatoWarning
 from sfumato.forms.joined.release import JoinRelease
 from sfumato.forms.joined.union import united
 from sfumato.forms.load import load_with
+from sfumato.forms.remembering import made_from
 from sfumato.io.series_files import RELEASE, Remembered, locked, remembered, rewritten
 from sfumato.verbs.checks import stated_promises
 from sfumato.verbs.join_release import Wish
@@ -77,7 +78,9 @@ class SeriesOf:
             release = _beside(before, made.release, provenance, randomness)
             with rewritten(self.path, state.with_people(made.people, made.rows)) as folder:
                 release.write(folder, experiment=True)
-        return replace(release, own=made.own)
+        release = replace(release, own=made.own)
+        made_from(release, self.table, state.name)
+        return release
 
     @cached_property
     def _settings(self) -> dict[str, Any]:

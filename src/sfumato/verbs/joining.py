@@ -111,9 +111,7 @@ def publish_join(
         listed = _listed(external, reading)
         state = SeriesOf(Path(series), table, listed, reading.columns, wish)
         told = provenance(external, source, listed.num_rows, table.schema.quasi, columns or {})
-        release = state.next(told, Randomness(seed))
-        made_from(release, table)
-        return release
+        return state.next(told, Randomness(seed))
     joined = _joined(
         table, external, Reading(columns or {}, markers(missing), header),
         method, engine, address, memory_limit, tell,

@@ -17,6 +17,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.core.schema import Role
 from sfumato.core.seeds import Seed
 from sfumato.errors import ParameterError, PromiseBroken, SfumatoWarning
+from sfumato.forms.identifying import different_in
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.masked.answers import Masked as Answers
 from sfumato.forms.masked.calibration import stretches
@@ -26,7 +27,7 @@ from sfumato.forms.masked.form import masked_figures
 from sfumato.forms.masked.release import MaskedTable, masked_table
 from sfumato.forms.remembering import made_from
 from sfumato.models.anonymity import KAnonymity
-from sfumato.verbs.checks import require_spelling, warn_of_exposed
+from sfumato.verbs.checks import require_spelling, warn_of_exposed, warn_of_identifying
 
 
 @our_errors("publishing")
@@ -57,6 +58,8 @@ def mask(table: Microdata, method: Mask, *, seed: Seed | None = None) -> MaskedT
     release = _calibrated(_release(table, found, stated, randomness), table)
     _require_kept(release)
     _warn_of_exact(release)
+    if release.origin is not None:  # else columns that are not masked are left out
+        warn_of_identifying(different_in(table.insensitive), table.n_rows, stacklevel=4)
     made_from(release, table)
     return release
 

@@ -13,6 +13,7 @@ from sfumato.core.schema import Schema
 from sfumato.core.seeds import Seed
 from sfumato.errors import SchemaError, SfumatoWarning
 from sfumato.forms.exposure import NEARLY
+from sfumato.forms.identifying import different_in
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.perturbed.release import (
     MODEL,
@@ -22,7 +23,7 @@ from sfumato.forms.perturbed.release import (
     perturbed_tables,
 )
 from sfumato.forms.remembering import made_from
-from sfumato.verbs.checks import require_spelling
+from sfumato.verbs.checks import require_spelling, warn_of_identifying
 
 
 @our_errors("publishing")
@@ -53,6 +54,7 @@ def perturb(
     kept = {name: Retention.keeping(table.attributes[name], p, m) for name in names}
     require_spelling(table)
     _warn_of_kept(table.n_rows, kept)
+    warn_of_identifying(different_in(table.insensitive), table.n_rows, stacklevel=4)
     randomness = Randomness(seed)
     randomness.bind({name: one.p for name, one in kept.items()}, lambda: digest(table))
     shown, domains, columns = perturbed_tables(table, kept, randomness)

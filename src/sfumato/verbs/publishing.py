@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Unpack, overload
+
+import numpy as np
 
 from sfumato.algorithms.anatomize import Anatomize
 from sfumato.algorithms.base import Partitioner, Stages, describe, require_algorithm, silent
 from sfumato.algorithms.mondrian import Mondrian
 from sfumato.algorithms.qids import within
+from sfumato.core.arrays import Codes, Ints
 from sfumato.core.fingerprint import digest
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata
@@ -20,6 +23,7 @@ from sfumato.core.seeds import Seed
 from sfumato.forms.anatomized.release import AnatomizedTables
 from sfumato.forms.columns import Labels
 from sfumato.forms.generalized.release import GeneralizedTable, require_means
+from sfumato.forms.identifying import different_in
 from sfumato.forms.manifest import Manifest
 from sfumato.forms.permuted.release import PermutedTable
 from sfumato.forms.registry import FORMS, Release
@@ -34,6 +38,7 @@ from sfumato.verbs.checks import (
     require_kept,
     stated_promises,
     warn_of_exposed,
+    warn_of_identifying,
     warn_of_lost,
 )
 from sfumato.verbs.shortcuts import Shortcuts, model_now, read_now
@@ -151,12 +156,23 @@ def publish(
         quasi=quasi, sensitive=sensitive, identifiers=identifiers, insensitive=insensitive,
     )  # fmt: skip
     chosen = Mondrian() if algorithm is None else algorithm
-    release = _release(read, chosen, asked, form, labels, means, seed, progress)
-    made_from(release, read)
-    return release
+    return grouped_release(read, chosen, asked, form, labels, means, seed, progress)
 
 
-def _release(
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnGroups:
+    """Who is in which group of a release, which its owner alone may know.
+
+    ``rows`` are the rows of the whole table that are published, ``table`` holds these, and
+    ``groups`` the group of each.
+    """
+
+    table: Microdata
+    groups: Codes
+    rows: Ints
+
+
+def grouped_release(
     table: Microdata,
     algorithm: Partitioner,
     model: Model,
@@ -165,13 +181,17 @@ def _release(
     means: bool | Sequence[str],
     seed: Seed | None,
     progress: Stages | None,
+    owner: Callable[[OwnGroups], None] | None = None,
 ) -> Release:
+    """What ``publish`` does with a table that is read; the ``owner`` hears of the groups."""
+    read = table
     shape: str = form if form is not None else algorithm.form
     shown: Labels = labels if labels is not None else getattr(algorithm, "labels", "ranges")
     needs = requirements(model, table.schema)
     qids = within(algorithm, needs, table.schema)
     averaged = require_means(table, means)
     require_form(shape, shown, table, needs, qids, averaged)
+    warn_of_identifying(different_in(table.insensitive), table.n_rows, stacklevel=5)
     tell = progress or silent
     promise = stated_promises(needs, qids)
     randomness = Randomness(seed)
@@ -179,7 +199,7 @@ def _release(
     partition = algorithm.partition(
         table, needs, randomness, lambda share: tell("partitioning", share)
     )
-    left_out = partition.n_left_out
+    left_out, rows = partition.n_left_out, np.arange(table.n_rows)
     if left_out:
         rows, partition = partition.kept()
         table = table.take(rows)
@@ -196,6 +216,8 @@ def _release(
     assert made.build is not None
     seen = made.show(table, partition, shown, averaged, randomness)
     groups = seen.counted()
+    if owner is not None:
+        owner(OwnGroups(table, seen.partition.groups, rows))
     for asked, counted, alike in judged_groups(needs, seen, groups, qids):
         require_kept(asked, counted, alike)
         largest = {name: counts.largest for name, counts in counted.items()}
@@ -203,4 +225,5 @@ def _release(
     stated = replace(stated, rows=seen.partition.n_rows, groups=seen.partition.n_groups)
     release: Release = made.build(seen, groups, stated, randomness)
     warn_of_lost(algorithm, table.attributes, release.manifest.metrics)
+    made_from(release, read)
     return release

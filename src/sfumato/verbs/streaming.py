@@ -42,6 +42,7 @@ from sfumato.forms.columns import Labels
 from sfumato.forms.files import FileFormat
 from sfumato.forms.form import GROUPS, ROWS
 from sfumato.forms.generalized.release import GeneralizedTable, require_means
+from sfumato.forms.identifying import different
 from sfumato.forms.manifest import FILE, Manifest
 from sfumato.forms.remembering import noting_rows
 from sfumato.io.folders import new_folder
@@ -50,7 +51,13 @@ from sfumato.models.bound import Bound
 from sfumato.models.requirements import Requirement
 from sfumato.verbs.apart import Apart, ApartFiles
 from sfumato.verbs.boxed import Boxed, BoxedFiles
-from sfumato.verbs.checks import require_form, stated_promises, warn_of_exposed, warn_of_lost
+from sfumato.verbs.checks import (
+    require_form,
+    stated_promises,
+    warn_of_exposed,
+    warn_of_identifying,
+    warn_of_lost,
+)
 from sfumato.verbs.grouping import Grouped, Recipe, Shape, grouped
 from sfumato.verbs.leaving_out import remaining
 
@@ -178,13 +185,14 @@ def _write(
         plan, files.shape, schema, kept.attributes, kept.sensitive, wish.needs,
         randomness.key(GROUPS), randomness.key(ROWS), _bits(kept.n_rows, room),
     )  # fmt: skip
-    seen = _Seen()
+    seen = _Seen(dict.fromkeys(schema.insensitive, 0))
     files.write(seen.passing(grouped(coded, recipe, counted.n_parts, passage.begin)), folder)
     sizes = np.concatenate(seen.sizes)
     if int(sizes.sum()) != kept.n_rows:
         raise counted.rows.changed()
     largest = np.concatenate(seen.largest, axis=1)
     warn_of_exposed(wish.needs, dict(zip(schema.sensitive, largest, strict=True)), sizes)
+    warn_of_identifying(seen.different, kept.n_rows)
     figures = files.figures(headed, sizes)
     warn_of_lost(wish.algorithm, kept.attributes, figures)
     return replace(headed, rows=kept.n_rows, groups=len(sizes), metrics=figures)
@@ -240,8 +248,13 @@ def _bits(n_rows: int, room: Room) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Sizes of groups and counts of their most frequent values, gathered while they pass."""
+    """Sizes of groups and counts of their most frequent values, gathered while they pass.
 
+    ``different`` values of insensitive columns are those of each part: a value in several parts,
+    which are as large as the memory bears, counts in each.
+    """
+
+    different: dict[str, int]
     sizes: list[Counts] = field(default_factory=list)
     largest: list[Counts] = field(default_factory=list)
 
@@ -250,4 +263,6 @@ class _Seen:
         for one in groups:
             self.sizes.append(one.sizes)
             self.largest.append(one.largest)
+            for name in self.different:
+                self.different[name] += different(one.rows.column(name))
             yield one

@@ -50,6 +50,19 @@ def publish(own: int, known: int, folder: Path, **other: Any) -> sf.JoinRelease:
         )
 
 
+def test_releases_of_one_series_are_no_second_releases_of_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_STATE", str(tmp_path / "state"))
+    publish(60, 120, tmp_path).write(tmp_path / "january")
+    sf.load(tmp_path / "january").write(tmp_path / "copy", format="csv")
+    publish(60, 200, tmp_path).write(tmp_path / "february")
+    publish(60, 300, tmp_path).write(tmp_path / "february", force=True)
+    (tmp_path / "other").mkdir()
+    with pytest.warns(SfumatoWarning, match=r"published already: .*copy.*february"):
+        publish(60, 120, tmp_path / "other").write(tmp_path / "march")
+
+
 def in_table(release: sf.JoinRelease) -> int:
     return int(sum(release.sensitive_groups["count"].to_pylist()))
 

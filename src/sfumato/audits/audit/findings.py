@@ -16,8 +16,9 @@ from sfumato.core.html import card, grid, note, share_bar
 
 Verdict: TypeAlias = Literal["held", "known anyway", "not promised", "beaten", "invalid"]
 GUESSES = "guesses {} right"
-PROMISED, READ = "promised", "guessed by a plain reader"
+PROMISED, READ, CHANCE = "promised", "guessed by a plain reader", "so by chance"
 _HEAD = ("attack", "", "right", "")
+_DEVIATIONS = 2
 NOTEWORTHY = 1.2  # times what is promised, or known without the release; less is noise and luck
 
 
@@ -27,7 +28,7 @@ class Finding:
 
     What an attacker ``does`` to how many people is a sentence; most guess their values. If it does
     a thing or not, ``fails`` says the latter. The bound is ``promised``, or, where nothing is, what
-    a plain reader reaches.
+    a plain reader or chance reaches.
     """
 
     name: str
@@ -44,6 +45,13 @@ class Finding:
         return self.does == GUESSES
 
     @property
+    def is_news(self) -> bool:
+        """Whether it belongs into a summary where no values are guessed: not if it came to nothing
+        that could be expected.
+        """
+        return self.verdict != "held" or (self.fails is None and self.bound_is != CHANCE)
+
+    @property
     def verdict(self) -> Verdict:
         """In a word."""
         found = self.outcome
@@ -53,7 +61,18 @@ class Finding:
             return "not promised" if found.attacker.right > 0 else "held"
         if found.gain > NOTEWORTHY:
             return "beaten"
-        return "held" if found.attacker.right <= NOTEWORTHY * found.bound else "known anyway"
+        if not self.promised:
+            return "not promised" if found.attacker.right > 0 else "held"
+        return "known anyway" if self._known_anyway else "held"
+
+    @property
+    def promised(self) -> bool:
+        """Whether the bound is a promise, and not merely what a plain reader reaches."""
+        return self.outcome.promised and self.bound_is == PROMISED
+
+    @property
+    def _known_anyway(self) -> bool:
+        return self.outcome.attacker.right > NOTEWORTHY * self.outcome.bound
 
     @property
     def sentence(self) -> str:
@@ -76,7 +95,7 @@ class Finding:
             what = self.bound_is if found.bound >= found.baseline else "found without the release"
             times = "" if most == 0 else f"{found.gain:.1f} times "
             return f"{did}, {times}the {in_hundred(most)} {what}"
-        if self.verdict == "known anyway":
+        if self._known_anyway:
             return (
                 f"{did}; {in_hundred(found.baseline)} are without the release, "
                 f"{in_hundred(found.bound)} {self.bound_is}"
@@ -94,7 +113,7 @@ class Finding:
             "baseline": found.baseline,
             "control": None if found.control is None else _stated(found.control),
             "chance_of_control": found.chance,
-            "promised": found.promised,
+            "promised": self.promised,
             "gain": None if isinf(found.gain) else found.gain,
             "verdict": self.verdict,
             "seconds": round(self.seconds, 2),
@@ -155,7 +174,8 @@ class Audit:
         others = [one for one in self.findings if not one.guesses]
         told = [f"{one.name}: {one.sentence}" for one in others if one.verdict != "held"]
         if (worst := self.worst) is None or self.sensitive is None:
-            return "; ".join(f"{one.name}: {one.sentence}" for one in self.findings) or (
+            news = [one for one in self.findings if one.is_news] or self.findings
+            return "; ".join(f"{one.name}: {one.sentence}" for one in news) or (
                 "nothing is proved: no attack was made whose control came out as it must"
             )
         guessing = sum(one.guesses for one in self.findings)
@@ -163,9 +183,11 @@ class Audit:
         who = f"the best of {guessing} attackers, who" if several else "an attacker who"
         beside = worst.outcome
         said = "the promise says" if worst.bound_is == PROMISED else "for a plain reader it is"
+        if worst.bound_is == READ and beside.attacker.right < beside.bound:
+            said = "a plain reader does better and reaches"
         return (
             f"{who} {worst.who}{',' * several} guesses {self.sensitive} right for "
-            f"{in_hundred(worst.outcome.attacker.right)} people; {said} "
+            f"{in_hundred(beside.attacker.right)} people{_margin(beside.attacker)}; {said} "
             f"{in_hundred(beside.bound)}, and without the release a learner is right for "
             f"{in_hundred(beside.baseline)}" + "".join(f"; {one}" for one in told)
         )
@@ -215,6 +237,12 @@ def in_hundred(share: float) -> str:
     hundred = 100 * share
     said = f"{hundred:.0f}" if hundred >= 9.95 or hundred == 0 else f"{hundred:.1f}"
     return f"{said} of 100"
+
+
+def _margin(one: Accuracy) -> str:
+    """How far a share may be off by chance; nothing where that would not be seen."""
+    margin = round(100 * _DEVIATIONS * one.noise)
+    return f" (give or take {margin})" if margin else ""
 
 
 def _stated(one: Accuracy) -> dict[str, Any]:

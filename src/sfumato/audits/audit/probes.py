@@ -125,7 +125,8 @@ def _places(release: Release, truth: Microdata, sensitive: str | None) -> Probe:
         mixed = attacked(replace(seen, order=random.permutation(truth.n_rows)))
         bound = view.bound()
         chance = mixed.right if bound is None else bound
-        return Outcome(found, mixed, 0.0, chance, chance, promised=bound is not None)
+        commonest = float(np.bincount(own[own >= 0]).max() / len(own))
+        return Outcome(found, mixed, commonest, chance, chance, promised=bound is not None)
 
     who = "has learnt from half of the people which places in a group go with which values"
     return Probe("places", who, GUESSES, made)

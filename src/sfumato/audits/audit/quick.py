@@ -14,13 +14,16 @@ from sfumato.forms.registry import Release, form_of
 
 
 def quick(release: Release, truth: Microdata, *, seed: int | None = None) -> Audit | None:
-    """What the quickest attack finds; None where no value can be guessed."""
+    """What the quickest attack finds; None where no value can be guessed.
+
+    Without a seed it is the same for the same release: who is studied moves the figures.
+    """
     form = form_of(release)
     if form.external:
         return None
     names = [column.name for column in release.manifest.of_role(Role.SENSITIVE)]
     attack = "nearest rows" if form.masks else "learner"
-    options = {**QUICK, "attacks": (attack,), "seed": seed}
+    options = {**QUICK, "attacks": (attack,), **({} if seed is None else {"seed": seed})}
     found = [audit(release, truth, sensitive=name, **options) for name in names]
     return max(found, key=_gain, default=None)
 

@@ -35,7 +35,18 @@ class Alike:
     @classmethod
     def of(cls, table: Microdata, who: Codes | None = None) -> Alike:
         """Find the classes of a table on all quasi-identifiers."""
-        number, first, rows = number_rows(table.quasi_codes(), table.quasi_sizes())
+        return cls._of(who, *number_rows(table.quasi_codes(), table.quasi_sizes()))
+
+    @classmethod
+    def of_groups(cls, groups: Codes, who: Codes) -> Alike:
+        """Of rows that are in these groups already."""
+        _, first, number, rows = np.unique(
+            groups, return_index=True, return_inverse=True, return_counts=True
+        )
+        return cls._of(who, number.astype(np.int32), first.astype(np.int32), rows)
+
+    @classmethod
+    def _of(cls, who: Codes | None, number: Codes, first: Codes, rows: Counts) -> Alike:
         if who is None:
             return cls(number, first, rows, rows, None)
         pairs = np.stack([number, who], axis=1, dtype=np.int32)

@@ -44,7 +44,9 @@ def of_release(release: Release, population: Source | None = None) -> Risk:
     quasi = _names(manifest, Role.QUASI)
     evidence = evidence_of(release)
     require_sound(evidence.flaws())
-    values = _values(release) if form.unguessable is None and form.counted(release) else {}
+    # those of a join release stand apart from its lines, and in groups all the same
+    grouped = form.unguessable is None or form.external
+    values = _values(release) if grouped and form.counted(release) else {}
     risk = of_groups(quasi, evidence.sizes, values)
     if not form.boxes:
         table: pa.Table = release.tables[0]

@@ -13,14 +13,15 @@ import pytest
 import sfumato as sf
 from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import Guesses
-from sfumato.audits.attacks.outside import Outside
+from sfumato.audits.attacks.outside import Outside, Studied, studied
 from sfumato.audits.attacks.releases import candidates_of
-from sfumato.audits.attacks.results import Scene, Trial, shuffled
+from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, Trial, shuffled
 from sfumato.audits.audit.control import control_of, remade
-from sfumato.audits.audit.findings import Audit, Finding
+from sfumato.audits.audit.findings import READ, Audit, Finding
+from sfumato.audits.audit.study import shared
 from sfumato.core.arrays import Ints
 from sfumato.errors import DataError, OutputExists, ParameterError, SchemaError, SfumatoWarning
-from tests.support.attacks import planted
+from tests.support.attacks import SCHEMA, planted
 from tests.support.seeds import long_seed
 
 PEOPLE, OTHERS = planted(3_000, 0.5, seed=1), planted(3_000, 0.5, seed=2)
@@ -176,6 +177,30 @@ def test_others_who_are_in_the_table_are_left_out() -> None:
         sf.audit(FAR, PEOPLE, others=OTHERS, attacks=["reader"], seed=1)
 
 
+@pytest.mark.parametrize("many", [600, 1_500, 2_900])
+def test_others_of_whom_some_are_in_the_table_are_left_out_as_many_as_they_are(many: int) -> None:
+    """Strangers who look alike, and have the same value, stay."""
+    some = np.arange(many), np.arange(3_000 - many)
+    both = [one.take(rows) for one, rows in zip((PEOPLE, OTHERS), some, strict=True)]
+    columns = {
+        name: pa.concat_arrays([one.attributes[name].decode(one.codes[name]) for one in both])
+        for name in PEOPLE.codes
+    }
+    mixed = sf.Microdata.from_arrow(pa.table(columns), SCHEMA)
+    with pytest.warns(SfumatoWarning, match="of 3,000 others seem to be people") as caught:
+        sf.audit(FAR, PEOPLE, others=mixed, attacks=["reader"], seed=1)
+    said = str(caught[0].message).partition(" of ")[0].replace(",", "")
+    assert abs(int(said) - many) < 150
+
+
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_strangers_of_the_same_population_are_nobody_else(seed: int) -> None:
+    shown = candidates_of(FAR, PEOPLE)
+    people = Studied(shown.points[shown.person_points], Scene.of(shown, PEOPLE).truth)
+    others = studied(shown, planted(3_000, 0.5, seed), "illness")
+    assert not shared(others, people, shown).any()
+
+
 def test_without_a_promise_about_guesses_the_plain_reader_is_the_measure() -> None:
     release = sf.publish(PEOPLE, sf.Mondrian(), sf.KAnonymity(5), seed=1)
     seen = sf.audit(release, PEOPLE, attacks=["reader"], seed=1)
@@ -184,6 +209,26 @@ def test_without_a_promise_about_guesses_the_plain_reader_is_the_measure() -> No
     assert "for a plain reader it is" in seen.summary
     assert "are guessed by a plain reader" in seen.findings[0].sentence
     assert "promised" not in seen.findings[0].sentence
+    assert seen.findings[0].verdict == "not promised"
+    assert not seen.findings[0].to_dict()["promised"]
+
+
+@pytest.mark.parametrize(("right", "worse"), [(0.2, True), (0.3, False)])
+def test_a_learner_who_does_worse_than_a_plain_reader_is_told_to(right: float, worse: bool) -> None:
+    reached = Accuracy(400, right, 0.4, 0.1, 0.02)
+    one = Finding("learner", "thinks", Outcome(reached, None, 0.1, 0.3, 0.3), 0, bound_is=READ)
+    seen = Audit("it", "ill", 400, 0.3, False, 0.1, "nobody", (one,), {}, 1)
+    told = "a plain reader does better and reaches 30 of 100"
+    assert (told in seen.summary) == worse
+    assert ("for a plain reader it is 30 of 100" in seen.summary) == (not worse)
+    assert "people (give or take 4)" in seen.summary
+
+
+def test_who_learns_more_than_a_plain_reader_is_told_whatever_is_promised() -> None:
+    release = sf.publish(PEOPLE, sf.Anatomize(near=False), sf.DistinctLDiversity(4), seed=1)
+    seen = sf.audit(release, PEOPLE, others=OTHERS, attacks=["learner"], seed=1)
+    assert not seen.promised
+    assert seen.findings[0].verdict == "beaten"
 
 
 def test_what_is_stated_can_be_read_by_machines_and_written_once(tmp_path: Path) -> None:

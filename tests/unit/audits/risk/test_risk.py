@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.audits.risk.persons import RowsPerPerson
+from sfumato.audits.risk.persons import PeopleInGroups, RowsPerPerson
 from sfumato.audits.risk.population import mean_chances, pitman_uniques
 from sfumato.engines.parts import open_parts
 from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoWarning
+from sfumato.verbs.publishing import OwnGroups
+from tests.support.seeds import long_seed
 
 SCHEMA = sf.Schema(quasi=["age", "sex"], sensitive="pay")
 PEOPLE = pa.table({
@@ -42,6 +44,28 @@ def test_the_figures_of_a_table_that_can_be_counted_by_hand() -> None:
     assert risk.sentences[1].startswith("4 people's pay is certain to whoever knows their age and")
 
 
+def test_the_most_exposed_column_is_told_of_first() -> None:
+    rows = pa.table({"age": [1, 1, 2, 2], "job": [1, 2, 3, 4], "ill": [5, 5, 6, 7]})
+    risk = sf.assess(rows, sf.Schema(quasi=["age"], sensitive=["job", "ill"]))
+    assert risk.sentences[1].startswith("2 people's ill is certain to whoever knows their age ")
+    assert risk.sentences[2].startswith("Nobody's job is certain to whoever knows these; of 4 ")
+
+
+def test_a_share_that_is_not_nothing_is_not_called_so() -> None:
+    n = 6000
+    ages = pa.table({"age": [0, *([1] * (n // 2)), *([2] * (n // 2 - 1))], "w": [1e6] * n})
+    schema = sf.Schema(quasi=["age"])
+    said = " ".join(sf.assess(ages, schema, weight="w").sentences)
+    assert "1 person of 6,000 (less than 0.1%) stands alone" in said
+    assert "(less than 0.1%) are found" in said
+    assert "0.0%" not in said
+    assert ", 0% at worst" not in said
+    nearly = pa.table({"age": [*range(n - 2), 1, 2]})
+    found = sf.assess(nearly, schema)
+    assert f"{n - 4:,} people of 6,000 (99.9%) stand" in found.sentences[0]
+    assert "100.0%" in found.sentences[1]
+
+
 def test_a_value_of_every_second_person_exposes_who_surely_has_it() -> None:
     """Whoever knows nothing guesses it at 50%; at 90% something is known of a person."""
     ages = [20] * 10 + [30] * 10 + [40] * 10
@@ -53,10 +77,10 @@ def test_a_value_of_every_second_person_exposes_who_surely_has_it() -> None:
     assert (common.baseline, common.likely, common.sure, common.exposed) == (2 / 3, 30, 0.9, 10)
     assert (other.likely, other.sure, other.exposed) == (30, 0.5, 30)
     assert risk.sentences[1:3] == (
-        "Nobody's ill is certain to whoever knows their age; of 10 people it can be guessed at 90% "
-        "or more (66.7% of all have the most frequent one).",
-        "Nobody's rare is certain to whoever knows these; of 30 people it can be guessed at 50% or "
-        "more.",
+        "Nobody's rare is certain to whoever knows their age; of 30 people it can be guessed at "
+        "50% or more.",
+        "Nobody's ill is certain to whoever knows these; of 10 people it can be guessed at 90% or "
+        "more (66.7% of all have the most frequent one).",
     )
     assert common.to_dict()["exposed"] == 10
     most = ["no"] * 20 + ["yes"] + ["no"] * 9
@@ -265,7 +289,7 @@ def test_rows_per_person_say_what_k_promises() -> None:
     found = RowsPerPerson.of(PEOPLE, "who")
     assert (found.people, found.most) == (5, 2)
     assert "a group of 5 rows may be 3 people; --k 10 promises 5 people" in str(found.warning(5))
-    assert RowsPerPerson("id", 6, 6, 1).warning(5) is None
+    assert RowsPerPerson.of(PEOPLE.append_column("id", [range(6)]), "id").warning(5) is None
 
 
 def test_bad_input_is_refused_with_what_would_work(tmp_path: Path) -> None:
@@ -285,3 +309,48 @@ def test_bad_input_is_refused_with_what_would_work(tmp_path: Path) -> None:
         sf.assess(release, person="who")
     with pytest.raises(SchemaError, match="no column 'whom'"):
         sf.assess(PEOPLE, SCHEMA, person="whom")
+
+
+def _visits() -> pa.Table:
+    """Forty people of one row and one of twenty, all of the last in the groups of two ages."""
+    ages = [*range(20, 60), *([30] * 10), *([50] * 10)]
+    who = [*range(40), *([99] * 20)]
+    ills = [f"i{one % 7}" for one in range(60)]
+    return pa.table({"age": ages, "ill": ills, "who": who})
+
+
+@pytest.mark.parametrize("algorithm", [sf.Mondrian(), sf.Anatomize()], ids=str)
+def test_people_of_groups_are_counted_once(algorithm: Any, tmp_path: Path) -> None:
+    """By brute force over the groups that the owner is told of."""
+    heard: list[OwnGroups] = []
+    table, schema = _visits(), sf.Schema(quasi=["age"], sensitive="ill")
+    model = sf.KAnonymity(5) if algorithm == sf.Mondrian() else sf.LDiversity(3)
+    manifest = sf.publish_file(
+        table, schema, algorithm, model, tmp_path / "out", seed=long_seed(1), owner=heard.append
+    )
+    (own,), rows = heard, RowsPerPerson.of(table, "who")
+    found = PeopleInGroups.of(own, rows.who)
+    people = defaultdict(set)
+    for group, who in zip(own.groups.tolist(), table["who"].to_pylist(), strict=True):
+        people[group].add(who)
+    least = min(map(len, people.values()))
+    assert sorted(found.alike.people.tolist()) == sorted(map(len, people.values()))
+    assert found.risk(manifest.kind).people == 41
+    if manifest.kind == "generalized":
+        assert f"one of {least} at least" in found.risk(manifest.kind).sentences[0]
+    few = sum(len(one) <= least for one in people.values())
+    said = (
+        f"{few} of {len(people)} groups have fewer than {least + 1} people, the smallest {least} "
+    )
+    assert said in str(rows.warning_of(found, least + 1))
+    assert rows.warning_of(found, least) is None
+
+
+def test_people_of_rows_that_are_left_out_are_no_longer_there() -> None:
+    rows = np.array([0, 1, 3])
+    table = sf.read(PEOPLE, SCHEMA).take(rows)
+    own = OwnGroups(table, np.array([0, 0, 1], np.int32), rows)
+    found = PeopleInGroups.of(own, RowsPerPerson.of(PEOPLE, "who").who)
+    assert found.alike.people.tolist() == [1, 1]
+    assert found.risk("generalized").people == 2
+    assert found.risk("generalized").unique_rows == 2
