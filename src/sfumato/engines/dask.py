@@ -238,9 +238,9 @@ def _connected(distributed: Any, where: Any) -> Iterator[Any]:
         if isinstance(where, str):
             _require_answer(distributed, where)
         client = distributed.Client(where, timeout=_CONNECT, set_as_default=False)
-    except TypeError as error:  # that is how Dask says so
+    except (TypeError, FileNotFoundError) as error:  # none, or files that are not there
         raise MachineError(
-            f"{where} wants certificates, and Dask's settings name none: set "
+            f"{where} wants certificates, and Dask's settings name none that are there: set "
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..._CLIENT__CERT and ..._CLIENT__KEY "
             "(docs/cluster.md)",
             doing=_DOING,

@@ -229,8 +229,14 @@ def _greet(server: socket.socket) -> None:
                 pass
 
 
-def test_where_certificates_are_named_is_said(source: Path, tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match=r"wants certificates.*DASK_DISTRIBUTED__COMM__TLS__CA"):
+@pytest.mark.parametrize("settings", [{}, {"distributed.comm.tls.ca-file": "no/such/file"}])
+def test_where_certificates_are_named_is_said(
+    settings: dict[str, str], source: Path, tmp_path: Path
+) -> None:
+    import dask
+
+    said = r"wants certificates, .* none that are there: set DASK_DISTRIBUTED__COMM__TLS__CA"
+    with dask.config.set(settings), pytest.raises(MachineError, match=said):
         publish(source, tmp_path / "out", engine="dask", scheduler="tls://127.0.0.1:1")
 
 
