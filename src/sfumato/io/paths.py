@@ -24,6 +24,16 @@ def usable(path: str | Path, refusal: type[ReleaseError | StoreError] = ReleaseE
     return Path(path)
 
 
+def at_home(path: str) -> Path:
+    """The path where a ``~`` in front is a home, as in a shell."""
+    try:
+        return usable(path).expanduser()
+    except RuntimeError:
+        raise ReleaseError(
+            f"{path} starts with a ~, and there is no such home; choose another", path=Path(path)
+        ) from None
+
+
 def _require_path(path: object) -> None:
     if not isinstance(path, str | os.PathLike):
         instead = "; write it first: release.write(folder)" if hasattr(path, "write") else ""

@@ -18,6 +18,7 @@ from sfumato.errors import DataError, ParameterError, SchemaError, SfumatoError
 from sfumato.exploring import Exploration, explore
 from sfumato.exploring.page import drawable, table_of
 from sfumato.exploring.plot import drawn, legend
+from sfumato.io.paths import at_home
 from sfumato.io.schema_files import read_schema
 from sfumato.io.schema_writing import schema_text, write_schema
 from sfumato.studio import described
@@ -59,7 +60,7 @@ class Desk:
     ) -> dict[str, Any]:
         """Put a table on the desk, in place of another; ``name`` is that of an uploaded file."""
         self._require_idle()
-        found = str(Path(path).expanduser()) if path.startswith("~") else path
+        found = str(at_home(path)) if path.startswith("~") else path
         try:
             table = Opened.of(
                 found, name or found, uploaded=name is not None, reading=dict(reading or {})
@@ -181,7 +182,7 @@ class Desk:
     def save_schema(self, path: str, *, force: bool = False) -> dict[str, Any]:
         """Write the schema file where its owner says."""
         with self._turn:
-            target = Path(path).expanduser()
+            target = at_home(path)
             write_schema(target, self._draft.schema, force=force)
             self._schema_name = str(target)
             return {"path": str(target.resolve()), **self._effect()}
@@ -338,10 +339,11 @@ def file_name(name: str) -> str:
     """The last part of a name that a browser tells, without what could steer a file system."""
     last = name.replace("\\", "/").rpartition("/")[2]
     plain = "".join(sign for sign in last if sign.isprintable()).strip().lstrip(".-")
-    return plain[-_LONGEST:] or "table.csv"
+    short = plain.encode()[-_LONGEST:].decode(errors="ignore")
+    return short.strip().lstrip(".-") or "table.csv"
 
 
-_LONGEST = 150  # letters of a file's name
+_LONGEST = 150  # bytes of a file's name
 
 
 def _texts(told: Any) -> list[str]:

@@ -16,12 +16,15 @@ from sfumato.core.attribute import Attribute
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata, encoded
 from sfumato.core.schema import Role, Schema
+from sfumato.engines.memory import memory_or_half
 from sfumato.engines.rows import column_names, needs_streaming, together
 from sfumato.errors import DataError
 from sfumato.io.dialects import Dialect
+from sfumato.io.other_files import WORKBOOKS
 from sfumato.io.plain import plain_table
-from sfumato.io.sources import is_files
+from sfumato.io.sources import files_of, is_files
 from sfumato.io.tables import markers, read_table
+from sfumato.io.workbook_sizes import takes_more
 from sfumato.studio.draft import Draft
 
 _KEPT = 3  # ways to read a column of which the codes are kept
@@ -98,6 +101,7 @@ class Opened:
 
 
 def _require_room(path: str, dialect: Dialect) -> None:
+    _require_room_for_workbooks(path)
     try:
         large = needs_streaming(path, Schema(quasi=column_names(path, dialect)))
     except Exception:
@@ -106,5 +110,20 @@ def _require_room(path: str, dialect: Dialect) -> None:
         raise DataError(
             f"{path} does not fit into memory, where the desk holds it; sfumato inspect and "
             "sfumato publish read such a file part by part",
+            source=path,
+        )
+
+
+def _require_room_for_workbooks(path: str) -> None:
+    """Asked first: even to tell the names of columns, such a file is read whole."""
+    try:
+        books = [file for file in files_of(path) if file.name.lower().endswith(WORKBOOKS)]
+        large = any(takes_more(file, memory_or_half(None)) for file in books)
+    except Exception:
+        return  # reading it says what is wrong
+    if large:
+        raise DataError(
+            f"{path} does not fit into memory, where workbooks are held; save the sheet as CSV or "
+            "Parquet",
             source=path,
         )

@@ -27,7 +27,7 @@ from sfumato.engines.reading import read
 from sfumato.errors import ParameterError, SfumatoError, SfumatoWarning
 from sfumato.exploring.grid import METHODS, PERTURB
 from sfumato.forms.registry import FORMS, Release
-from sfumato.io.paths import usable
+from sfumato.io.paths import at_home
 from sfumato.io.schema_writing import schema_text
 from sfumato.io.seed_files import seed_in
 from sfumato.studio import described
@@ -63,7 +63,7 @@ class Made:
 
     def save(self, path: str, *, force: bool) -> tuple[Path, list[str]]:
         """Write it where its owner says, whole or not at all; and what there is to say about it."""
-        target = usable(Path(path).expanduser())
+        target = at_home(path)
         with _heard() as said:
             written = self.release.write(target, force=force, format=self.wish.format)
         return written.resolve(), said
@@ -84,7 +84,7 @@ def make(
     """Read the table, publish it, write and verify its files, and measure what is left of it."""
     tell("reading", 0.0)
     table = read(opened.path, schema, **opened.reading)
-    seed = None if wish.seed_file is None else seed_in(Path(wish.seed_file).expanduser())[0]
+    seed = None if wish.seed_file is None else seed_in(at_home(wish.seed_file))[0]
     with _heard() as said:
         release = _released(table, wish, seed, tell)
     tell("writing", 0.0)

@@ -28,8 +28,14 @@ def uploaded(place: Callable[[str], Path], column: str, told: Any) -> Tree:
         isinstance(told.get(part), str) for part in ("name", "text")
     ):
         raise SchemaError("a taxonomy is uploaded with its name and its text", column=column)
+    try:
+        content = told["text"].encode()
+    except UnicodeEncodeError:
+        raise SchemaError(
+            "the taxonomy is no text: it holds half of a letter", column=column
+        ) from None
     path = place(told["name"])
-    path.write_text(told["text"], encoding="utf-8")
+    path.write_bytes(content)
     try:
         tree = read_taxonomies(path, column)[column]
     except SchemaError as error:

@@ -160,6 +160,54 @@ _WORDS = st.sampled_from(
 )  # fmt: skip
 
 
+NAME = "relname || 'x'"
+REGEXP = "regexp_replace({}, 'x', '{}', 'g')"
+
+
+def nested(levels: int, inner: str = "'xxxxxxxxxx'", call: str = "replace({}, 'x', '{}')") -> str:
+    for _ in range(levels - 1):
+        inner = call.format(inner, "x" * 10)
+    return inner
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"length({nested(6)})",
+        f"length({nested(6, NAME)})",
+        f"length({nested(6, call=REGEXP)})",
+        f"length(replace('x', 'x', {nested(3)}))",
+        f"length(replace('x', 'x', '{'x' * 101}'))",
+        "array_length(ARRAY(SELECT generate_series(1, 1000000)), 1)",
+        "(SELECT count(*) FROM unnest(generate_series(1000000, 1, -1)))",
+    ],
+)
+def test_nothing_huge_is_made_in_one_step(served: Served, expression: str) -> None:
+    """There DuckDB would look neither at its limit of memory nor at the clock."""
+    with pytest.raises(psycopg.Error, match="not supported"):
+        served.rows("people", f"SELECT {expression} FROM pg_class")
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        (f"SELECT length({nested(4)})", [(10_000,)]),
+        ("SELECT replace('a-b', '-', '--'), replace(NULL, 'a', 'b')", [("a--b", None)]),
+        ("SELECT regexp_replace('aab', 'a', 'c', 'g')", [("ccb",)]),
+        ("SELECT generate_series(1, 5, 2)", [(1,), (3,), (5,)]),
+        ("SELECT count(*) FROM unnest(generate_series(1, 100000))", [(100_000,)]),
+        ("SELECT i FROM generate_series(1, 2) AS s(i)", [(1,), (2,)]),
+        (
+            "SELECT replace(relname, 'people', 'x'), count(*) FROM pg_class WHERE relname = "
+            "'people' GROUP BY replace(relname, 'people', 'x')",
+            [("x", 1)],
+        ),
+    ],
+)
+def test_what_is_not_huge_is_made(served: Served, sql: str, told: list[object]) -> None:
+    assert served.rows("people", f"{sql} {'' if 'FROM' in sql else 'FROM pg_database'}") == told
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(_WORDS, max_size=14).map(lambda words: "SELECT " + " ".join(words)))
 def test_whatever_is_translated_names_known_tables_and_functions(text: str) -> None:

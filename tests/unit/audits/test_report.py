@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import stat
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -257,6 +259,21 @@ def test_a_report_is_never_in_the_way(tmp_path: Path) -> None:
     seen("anatomized").write_html(path, force=True)
     assert path.read_text(encoding="utf-8") != before
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere folders decide")
+def test_a_report_belongs_to_its_owner_alone(tmp_path: Path) -> None:
+    """It holds true figures; one that others could read becomes private when it is replaced."""
+    path = tmp_path / "report.html"
+    page = '<meta name="generator" content="sfumato evaluate">'
+    mask = os.umask(0)
+    try:
+        for force in (False, True):
+            write_page(page, path, force=force)
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            path.chmod(0o644)
+    finally:
+        os.umask(mask)
 
 
 def test_what_is_no_report_is_never_replaced(tmp_path: Path) -> None:

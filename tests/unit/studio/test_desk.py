@@ -16,7 +16,14 @@ import pytest
 import sfumato as sf
 from sfumato.algorithms.base import Stages
 from sfumato.core.schema import Role
-from sfumato.errors import DataError, Infeasible, OutputExists, ParameterError, SchemaError
+from sfumato.errors import (
+    DataError,
+    Infeasible,
+    OutputExists,
+    ParameterError,
+    ReleaseError,
+    SchemaError,
+)
 from sfumato.exploring.grid import KNOWN, Setting
 from sfumato.io.schema_writing import schema_text
 from sfumato.server.http import to_json
@@ -336,6 +343,26 @@ def test_what_goes_wrong_in_a_job_is_told(error: Exception, said: str) -> None:
 )
 def test_names_of_uploads(given: str, kept: str) -> None:
     assert file_name(given) == kept
+
+
+def test_names_of_uploads_fit_into_a_folder(tmp_path: Path) -> None:
+    for name in ("é" * 300 + ".csv", "a" * 300 + ".csv", "." * 140 + "é" * 5 + ".csv"):
+        (tmp_path / file_name(name)).touch()
+        assert file_name(name).endswith(".csv")
+        assert not file_name(name).startswith(".")
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-that-name/a", "~\0", "~\ud800/a"])
+def test_a_home_that_is_not_there_is_told(desk: Desk, path: str) -> None:
+    with pytest.raises((DataError, ReleaseError), match=r"no such home|no name of a file"):
+        desk.open(path)
+    with pytest.raises(ReleaseError, match=r"no such home|no name of a file"):
+        desk.save_schema(path)
+
+
+def test_half_of_a_letter_is_no_taxonomy(desk: Desk) -> None:
+    with pytest.raises(SchemaError, match="half of a letter"):
+        desk.how("job", "file", {"name": "job.csv", "text": "\ud800"})
 
 
 def test_addresses_are_not_for_the_desk(desk: Desk) -> None:

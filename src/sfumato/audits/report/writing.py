@@ -23,11 +23,12 @@ def mark_of(command: str) -> str:
 
 
 def write_page(page: str, path: str | Path, *, force: bool = False) -> Path:
-    """Write a page, or say why that cannot be."""
+    """Write a page that its owner alone may read, or say why that cannot be."""
     target = Path(path)
     require_place(target, force=force)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
+        unfinished.touch(0o600, exist_ok=False)
         unfinished.write_text(page, encoding="utf-8")
         unfinished.replace(target)
     except OSError as error:

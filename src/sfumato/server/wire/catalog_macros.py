@@ -27,7 +27,18 @@ VIEWS = (
     "namespace_names AS SELECT oid AS its_object, nspname AS its_name FROM pg.pg_namespace",
 )
 _READS = "lower(p) IN ('select', 'usage', 'connect', 'temporary', 'temp')"
+# Where DuckDB makes a text or a list in one step it looks neither at the limit of memory nor at the
+# clock, so what goes in is limited. A lambda names its argument once: written twice, nested calls
+# would double with every level.
 MACROS = (
+    "brief(t, n) AS list_transform([t::VARCHAR], lambda its_text: CASE WHEN length(its_text) > n "
+    "THEN error('too long') ELSE its_text END)[1]",
+    "series(a, b) AS list_transform([[a, b]], lambda its_ends: generate_series(its_ends[1], "
+    "CASE WHEN abs(its_ends[2] - its_ends[1]) > 100_000 THEN error('too long') "
+    "ELSE its_ends[2] END))[1], "
+    "(a, b, c) AS list_transform([[a, b, c]], lambda its_ends: generate_series(its_ends[1], "
+    "CASE WHEN abs(its_ends[2] - its_ends[1]) > 100_000 THEN error('too long') "
+    "ELSE its_ends[2] END, its_ends[3]))[1]",
     "format_type(o, m) AS (SELECT min(its_name) FROM pg.type_names WHERE its_type = o)",
     "to_regtype(n) AS (SELECT min(its_type) FROM pg.type_names WHERE n IN (its_name, its_short))",
     "obj_description(o) AS (SELECT min(its_words) FROM pg.words WHERE its_object = o "

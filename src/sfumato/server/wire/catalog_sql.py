@@ -23,6 +23,7 @@ from sfumato.server.wire.settings import VERSION, Settings
 from sfumato.server.wire.values import TYPES
 
 _LONGEST = 32_768  # letters
+_LONGEST_TEXT, _LONGEST_PART = 10_000, 100  # letters where parts of a text are replaced
 _OURS = frozenset(macro.partition("(")[0] for macro in MACROS)
 _CLASSES = {"pg_class": 1259, "pg_type": 1247, "pg_attribute": 1249, "pg_proc": 1255,
             "pg_namespace": 2615, "pg_constraint": 2606, "pg_database": 1262, "pg_trigger": 2620,
@@ -205,7 +206,7 @@ class _Session:
             or name in _HARMLESS
             or sql_name in _HARMLESS
         ):
-            return node
+            return _limited(node)
         raise _no_function(sql_name)
 
     def _told(self, name: str, node: exp.Expr) -> exp.Expr | None:
@@ -272,6 +273,20 @@ _CAST_TYPES = {
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     call = exp.Anonymous(this=name, expressions=list(arguments))
     return exp.Dot(this=exp.to_identifier("pg"), expression=call)
+
+
+def _limited(node: exp.Expr) -> exp.Expr:
+    """A harmless function whose result cannot be huge; see ``catalog_macros``."""
+    if isinstance(node, exp.Replace | exp.RegexpReplace):
+        for name, most in (("this", _LONGEST_TEXT), ("replacement", _LONGEST_PART)):
+            part = node.args.get(name)
+            if isinstance(part, exp.Expr):
+                node.set(name, _call("brief", part.copy(), exp.convert(most)))
+    elif isinstance(node, exp.GenerateSeries) and not isinstance(node.parent, exp.Table):
+        ends = [node.args[name] for name in ("start", "end", "step") if node.args.get(name)]
+        whole = _call("series", *ends)
+        return whole if isinstance(node.parent, exp.Unnest) else exp.Unnest(expressions=[whole])
+    return node
 
 
 def _column(node: exp.Expr) -> exp.Expr:

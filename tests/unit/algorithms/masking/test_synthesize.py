@@ -178,6 +178,15 @@ def test_constants_and_large_values() -> None:
     assert np.isfinite(shown["big"].to_numpy()).all()
 
 
+@pytest.mark.parametrize("largest", [9e307, 1e308, np.finfo(float).max])
+@pytest.mark.parametrize("smallest", [-1, 1])
+def test_what_cannot_be_averaged_is_refused(largest: float, smallest: int) -> None:
+    """Half-way from one average to the next was no number, and verify refuses that."""
+    table = microdata({"q": [smallest * largest, largest] * 30, "s": ["a", "b", "c"] * 20})
+    with pytest.raises(DataError, match="'q' are too large"):
+        sf.mask(table, sf.Synthesize())
+
+
 def test_bad_use_is_told() -> None:
     with pytest.raises(DataError, match="takes 10 rows or more, and the table has 9"):
         sf.mask(TABLE.take(np.arange(9)), sf.Synthesize())

@@ -12,6 +12,7 @@ from sfumato.algorithms.masking.mask import numbers_of, step_of
 from sfumato.core.arrays import Counts, Floats, Ints
 from sfumato.core.attribute import Attribute, Kind
 from sfumato.core.stretches import stretches
+from sfumato.errors import DataError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +68,7 @@ def _of_numbers(attribute: Attribute, codes: Ints, least: int, bins: int) -> Cel
     rows = np.append(of_code, count - (not alone))[codes]
     numbers, _ = numbers_of(attribute, codes)
     means = [averages(np.sort(numbers[known & (rows == cell)]), least) for cell in range(count)]
+    _require_between(attribute.name, means)
 
     def draw(cells: Ints, shares: Floats) -> pa.Array:
         found = np.zeros(len(cells))
@@ -97,6 +99,16 @@ def averages(line: Floats, least: int) -> Floats:
     of_row = np.minimum(np.arange(len(line)) // least, groups - 1)
     found: Floats = np.bincount(of_row, line) / np.bincount(of_row)
     return found
+
+
+def _require_between(name: str, means: list[Floats]) -> None:
+    """Raise unless every number between the averages of a cell is one."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = all(np.isfinite(line[-1] - line[0]) for line in means)
+    if not finite:
+        raise DataError(
+            f"the numbers of {name!r} are too large to be added up; divide them", source=name
+        )
 
 
 def _typed(attribute: Attribute, numbers: Floats, missing: Ints) -> pa.Array:
