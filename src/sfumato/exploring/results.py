@@ -155,9 +155,9 @@ class Exploration:
         within five points the safest. Where none keeps most, of the more useful ones. Where a
         column is sensitive, k-anonymity alone is recommended only if nothing else is feasible.
         """
-        some = self._promising
-        enough = min(MOST, max(one.usefulness for one in some)) - _NEAR
-        useful = [one for one in some if one.usefulness >= enough]
+        every = self._promising
+        enough = min(MOST, max(one.usefulness for one in every)) - _NEAR
+        useful = [one for one in every if one.usefulness >= enough]
         fewest = min(one.likely for one in useful)
         some = [one for one in useful if one.likely == fewest]
         best = max(one.usefulness for one in some)

@@ -107,10 +107,11 @@ def _promised(kept: float, exposed: int, **setting: float) -> Point:
 
 def test_k_alone_is_recommended_only_where_nothing_else_is_feasible() -> None:
     nothing: Any = None
+    none: Any = SimpleNamespace(attributes=[])
     alone, safe = _promised(0.9, 0, k=5), _promised(0.4, 0, k=5, l=2.0)
     assert Exploration(nothing, (alone, safe)).recommended is safe
     assert Exploration(nothing, (alone,)).recommended is alone
-    bare = replace(safe, risk=SimpleNamespace(attributes=[]))
+    bare = replace(safe, risk=none)
     assert Exploration(nothing, (alone, bare)).recommended is alone
 
 
