@@ -205,6 +205,8 @@ def quick_learners(setting: Setting, trial: Trial, form: str) -> Generator[Line,
     """The same without boosting, which takes a minute."""
     bayes = setting.learnt(trial.shown.candidates, NaiveBayes())
     yield _line(setting, trial, bayes, f"{form}: deFinetti", DeFinetti())
+    by_regression = DeFinetti.by_regression()
+    yield _line(setting, trial, bayes, f"{form}: logistic deFinetti", by_regression)
     yield _line(setting, trial, bayes, f"{form}: outside learner", Outside(bayes))
     return bayes
 

@@ -11,11 +11,14 @@ import pyarrow.parquet as pq
 
 import sfumato as sf
 from benchmarks.measure import Line
+from benchmarks.noise_floor import floors
 from sfumato.algorithms.masking import Mask
 from sfumato.audits.masking import moments_of
 
 ROWS, QUESTIONS = 20_000, 150
+FEW = 15  # questions of which it is looked for what anybody could tell
 OFF, MISSED, FOUND = 0.1, 0.25, 0.2  # limits: counts, intervals that miss, the 1 / k of k = 5
+TWICE = 2.0  # what no estimator can be sure of
 MORE = 1.1  # times as often as people whom a model has not seen
 TABLES: Mapping[str, tuple[list[str], str]] = {
     "adult": (["age", "education_num", "hours_per_week", "sex"], "occupation"),
@@ -72,6 +75,7 @@ def _measured(
     what: str, release: sf.MaskedTable, table: sf.Microdata, asked: list[str]
 ) -> Iterator[Line]:
     off, missed, wide = [], [], []
+    shares = [max(float(table.count(one).estimate or 0) / ROWS, 0.01) for one in asked[:FEW]]
     for one in asked:
         true, answer = float(table.count(one).estimate or 0), release.count(one)
         likely = answer.likely
@@ -84,6 +88,14 @@ def _measured(
     naive = max((abs(one.shown - one.truth) for one in moments), default=0.0)
     detail = f"correlations off by {worst:.3f} at most, as shown by {naive:.3f}"
     yield Line(f"{what}: median error of counts", float(np.median(off)), OFF, "", detail)
+    if release.manifest.algorithm["name"] == "noise":
+        least, later = (
+            float(np.median(np.divide(floors(release, table, asked[:FEW], times), shares)))
+            for times in (1, 100)
+        )
+        detail = f"floor {least:.3f}; of a hundred times the rows {later:.3f}"
+        over = f"{what}: median error of counts over the floor of all estimators"
+        yield Line(over, float(np.median(off[:FEW])) / least, TWICE, "x", detail)
     detail = f"half as wide as {np.median(wide) / ROWS:.2%} of all rows"
     yield Line(f"{what}: 80% intervals that miss", float(np.mean(missed)), MISSED, "", detail)
     risk = sf.masking_risk(release, table)

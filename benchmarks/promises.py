@@ -91,7 +91,10 @@ def changed_once(
         return Responder.create(table, m=m, framework=framework, seed=0)
     waiting = no_rows(made.schema, made.attributes)
     gone = table.take(first[: table.n_rows // 20])
-    return updated(made, waiting, table.take(rest), gone, Randomness(0)).responder
+    change = updated(
+        made, waiting, table.take(rest), gone, Randomness(0), accept_returns=True, twins="member"
+    )
+    return change.responder
 
 
 def contained(

@@ -69,6 +69,30 @@ def test_the_threshold_is_the_users() -> None:
     assert run("near", "--attack", "reader", "--fail-above", "0.1").return_value == 1
 
 
+@pytest.mark.parametrize("times", ["nan", "inf", "-1"])
+def test_a_threshold_that_nothing_is_above_is_refused(times: str) -> None:
+    assert "no number of times" in refusal("far", "--attack", "learner", "--fail-above", times)
+
+
+def test_an_audit_that_tried_nothing_is_no_success() -> None:
+    found = run("near", "--time-limit", "0")
+    assert found.return_value == 1
+    assert "Nothing is proved" in found.output
+
+
+def test_of_what_is_done_or_not_there_are_no_shares(tmp_path: Path) -> None:
+    page = tmp_path / "audit.html"
+    told = run("near", "--attack", "files", "--attack", "reader", "-o", str(page)).output
+    words = " ".join(told.split())
+    assert "files: looks at what stands in the files" in words
+    assert "finds nothing there that the tables do not say" in words
+    assert "1 people" not in words
+    drawn = page.read_text().partition("<svg")[2].partition("</svg>")[0]
+    assert ">reader<" in drawn
+    assert ">files<" not in drawn
+    assert "cannot be made" not in page.read_text()
+
+
 def test_a_page_and_its_figures(tmp_path: Path) -> None:
     page = tmp_path / "audit.html"
     told = run("near", "--attack", "reader", "-o", str(page))
@@ -151,5 +175,9 @@ def test_a_list_tells_who_is_in_a_join_and_who_is_not(tmp_path: Path) -> None:
     assert [one["attack"] for one in seen["findings"]] == [
         "linkage", "presence", "absence", "files",
     ]  # fmt: skip
-    assert "tells of people" in page.read_text()
+    text = page.read_text()
+    assert "tells of people" in text
+    assert "whose value an attacker guesses" not in text
+    assert "Learners studied" not in text
+    assert "Files:" not in found.output.partition("Linkage:")[2]  # nothing was found there
     assert "leave it out" in refusal("near", "--list", "people.csv")

@@ -158,6 +158,18 @@ def test_inspect_writes_a_schema_that_publish_accepts(place: Path) -> None:
     refused(sfumato(place, "inspect", "patients.csv", "-o", "guessed.toml"), place, "guessed.toml")
 
 
+def test_inspect_hints_at_many_columns_that_were_guessed(place: Path) -> None:
+    names = [f"c{n}" for n in range(16)]
+    lines = [",".join(str((row + n) % 3) for n in range(16)) for row in range(40)]
+    (place / "wide.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    said = "16 columns are taken for known to others"
+    shown = sfumato(place, "inspect", "wide.csv", "-o", "wide.toml").stdout
+    assert said in " ".join(shown.split())
+    # an owner who wrote the roles down has thought about them
+    again = sfumato(place, "inspect", "wide.csv", "-s", "wide.toml").stdout
+    assert said not in " ".join(again.split())
+
+
 def test_inspect_says_who_is_exposed(place: Path) -> None:
     shown = " ".join(sfumato(place, "inspect", "patients.csv", "-s", "schema.toml").stdout.split())
     assert "stand alone on age and sex: whoever knows these finds the row." in shown

@@ -73,6 +73,16 @@ def test_doctor_says_what_is_missing(place: Path, monkeypatch: pytest.MonkeyPatc
     assert "sfumato" in sfumato(place, "doctor").stdout
 
 
+@pytest.mark.slow
+def test_doctor_says_the_rest_where_a_cluster_does_not_answer(place: Path) -> None:
+    done = sfumato(place, "doctor", "--json", "--scheduler", "tcp://127.0.0.1:1")
+    assert done.returncode == 2
+    assert "no Dask scheduler answers at tcp://127.0.0.1:1" in done.stderr
+    found = {line["what"]: line["found"] for line in json.loads(done.stdout)}
+    assert found["cluster: tcp://127.0.0.1:1"] == "cannot be used"
+    assert "python" in found
+
+
 def test_java_is_found_where_it_is_said_to_be(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = place / "bin" / "java"
     program.parent.mkdir()

@@ -92,7 +92,9 @@ def test_json_has_every_point_and_writes_nothing(place: Path) -> None:
     ("options", "words"),
     [
         (("--method", "anatomy", "--l", "90"), "nothing in this grid is feasible; l = 90"),
-        (("--k", "5;6"), "no list of numbers"),
+        (("--k", "5;6"), "no list of whole numbers"),
+        (("--k", "5.5"), "no list of whole numbers"),
+        (("--l", "2;3"), "no list of numbers"),
         (("--k", "0"), "k"),
         (("--method", "anatomy", "--k", "5"), "anatomy l and t"),
     ],

@@ -286,11 +286,21 @@ def test_declared_orders(written: str, tmp_path: Path) -> None:
 def test_one_disease_in_two_spellings_is_one(written: str, tmp_path: Path) -> None:
     """Counted as two, a table that is nearly all flu would look diverse."""
     table, roles = case("plain", "sensitive")
-    it = seen(TEXT, "flu", "flu ", "flu\u200b", " flu", "flu", "cold")
+    it = seen(TEXT, "flu", "flu ", "flu\u200b", " flu", "flu\ufe0f", "fl\u034fu", "\x01flu", "cold")
     table = table.set_column(table.column_names.index("it"), "it", it)
     memory, stream = both(WRITERS[written](table, tmp_path / "in"), roles, tmp_path / "out")
     assert memory == stream
     assert memory.refusal.startswith("Infeasible")
+
+
+@pytest.mark.parametrize("written", WRITERS)
+def test_a_disease_that_looks_like_another_is_refused(written: str, tmp_path: Path) -> None:
+    table, roles = case("plain", "sensitive")
+    it = seen(TEXT, "hay fever", "flu", "hay\u00a0fever", "cold")
+    table = table.set_column(table.column_names.index("it"), "it", it)
+    memory, stream = both(WRITERS[written](table, tmp_path / "in"), roles, tmp_path / "out")
+    assert memory == stream
+    assert "they look alike" in memory.refusal
 
 
 def test_files_of_a_pattern_are_one_table(tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def test_without_tokens_this_machine_may_ask_and_no_more(
         {"X-Forwarded-Host": "data.example.org"},
         {"X-Forwarded-Proto": "https"},
         {"Host": "evil.example"},
+        {"Host": "evil.example@localhost"},
         {"Host": "127.0.0.1.evil.example:8000"},
         {"Host": ""},
     ],

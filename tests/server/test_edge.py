@@ -262,6 +262,25 @@ def test_a_request_that_reads_in_two_ways_is_refused(url: str, lines: str) -> No
             assert error_of(connection) == (400, "invalid_request")
 
 
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("http://evil.example/health", 400),
+        ("http://localhost@evil.example/health", 400),
+        ("http://localhost.evil.example/health", 400),
+        ("ftp://localhost/health", 400),
+        ("http://localhost/health", 200),
+        ("HTTP://LOCALHOST/health", 200),
+        ("/health?at=http://evil.example/", 200),
+    ],
+)
+def test_an_address_with_a_host_names_the_same_one(url: str, address: str, status: int) -> None:
+    with connect(url) as connection:
+        lines = "Host: localhost\r\nConnection: close\r\n\r\n"
+        connection.sendall(f"GET {address} HTTP/1.1\r\n{lines}".encode())
+        assert told(connection)[0] == status
+
+
 @pytest.fixture
 def proxied(folder_of_people: Path, tmp_path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     folder = copied(folder_of_people, tmp_path)

@@ -20,6 +20,7 @@ from playwright.sync_api import Page, expect
 import sfumato as sf
 from sfumato.client import connect
 from sfumato.queries.json import from_line
+from tests.server.kit import copied
 from tests.support.browsing import Open, browser, contexts, needs_chromium, tab_to, visit
 from tests.support.waiting import PATIENCE
 
@@ -200,6 +201,9 @@ def test_many_groups_on_a_line(visit: Open, address: str) -> None:
     # a column a year; those of unknown age have no place on the line
     assert page.locator("#answer .chart g").count() == len(set(range(18, 91)))
     expect(page.locator("#answer")).to_contain_text("Where age is unknown")
+    # columns are not grey, so only what is certain of the highest and the lowest is said
+    expect(page.locator("#answer .ranking")).to_have_text(re.compile("overlap.*\\.$"))
+    expect(page.locator("#answer .ranking")).not_to_contain_text("grey")
 
 
 def test_averages(visit: Open, serve: Any, folder_of_wages: Path) -> None:
@@ -500,6 +504,29 @@ def test_examples_show_intervals(visit: Open, address: str) -> None:
         sentence_ = page.locator("#answer .sentence")
         expect(sentence_).to_be_visible()
         expect(page.locator("#answer svg .range").first).to_be_visible()
+
+
+def test_examples_say_the_whole_question(
+    visit: Open, serve: Any, folder_of_wages: Path, tmp_path: Path
+) -> None:
+    url = serve(copied(folder_of_wages, tmp_path, "wages"))
+    for place in range(3):
+        page = visit(url)
+        button = page.locator("#answer .examples button").nth(place)
+        words = str(button.text_content())
+        button.click()
+        page.wait_for_selector("#answer .sentence")
+        told = page.inner_text("#answer .sentence")
+        for column in ("age", "sex", "wage"):
+            named = [bool(re.search(rf"\b{column}\b", text)) for text in (words, told)]
+            assert named[0] == named[1], (words, told)
+
+
+def test_what_is_printed_has_no_controls(visit: Open, address: str) -> None:
+    page = visit(address + question(of="count", by="job", **{"is.disease": "flu"}))
+    page.wait_for_selector("#answer .chart svg")
+    page.emulate_media(media="print")
+    assert page.locator("#answer input:visible, #answer button:visible").count() == 0
 
 
 def test_what_ranges_tell_of_each_other(visit: Open, address: str, local: sf.StatDB) -> None:

@@ -23,6 +23,7 @@ from sfumato.server.repeats import repeated
 from sfumato.server.serving import create_app
 from sfumato.statdb.access.tokens import Tokens
 from tests.server.kit import COUNT, FLU, GENEROUS, copied, records, secret
+from tests.server.test_reload import change
 from tests.support.waiting import PATIENCE
 
 
@@ -280,6 +281,25 @@ def test_nothing_leaves_that_cannot_be_recorded(
 
     talked(folder, talk)
     assert len(known) == 3
+
+
+def test_rows_that_no_longer_hold_are_not_answered_from(folder: Path, known: list[bytes]) -> None:
+    async def talk(talk: Talk, app: Any) -> None:
+        for _ in range(3):
+            assert (await talk.ask(KNOWN))[1]["generation"] == 1
+        await asyncio.to_thread(change, folder, 0)
+        talk.feed(KNOWN)  # nobody has looked yet: only the ledger knows
+        assert len(known) == 2
+        watching = asyncio.create_task(app.service.watch())
+        await talk.settled()
+        assert talk.answers()[-1][1]["generation"] == 2
+        assert (await talk.ask(KNOWN))[1]["generation"] == 2
+        assert (await talk.ask(KNOWN))[1]["generation"] == 2
+        assert len(known) == 4
+        watching.cancel()
+
+    talked(folder, talk)
+    assert [one.entry.generation for one in records(folder)] == [1, 1, 1, 2, 2, 2]
 
 
 def test_a_server_that_stops_gives_the_answer_that_is_under_way(

@@ -99,6 +99,34 @@ def test_an_address_file_that_cannot_be_written_stops_the_start(
         assert "--address-file" in str(found.exception)
 
 
+@pytest.mark.parametrize("held", ["keep,this\n", "http://127.0.0.1:1\nand more\n", "x" * 5000])
+def test_an_address_never_replaces_another_file(tmp_path: Path, held: str) -> None:
+    file = tmp_path / "age.csv"
+    file.write_text(held)
+    refused = pytest.raises(ParameterError, match="is no address of a server that was stopped")
+    with refused, serving.stated("http://127.0.0.1:2", str(file)):
+        pass
+    assert file.read_text() == held
+    assert list(tmp_path.iterdir()) == [file]
+    with refused, serving.stated("http://127.0.0.1:2", str(tmp_path)):
+        pass
+
+
+@pytest.mark.parametrize("former", ["", "http://[::1]:1\n", "http://127.0.0.1:1/?token=abc\n"])
+def test_at_the_end_only_its_own_address_is_removed(tmp_path: Path, former: str) -> None:
+    file = tmp_path / "url"
+    file.write_text(former)
+    with serving.stated("http://127.0.0.1:2", str(file)):
+        assert file.read_text() == "http://127.0.0.1:2\n"
+    assert not file.exists()
+    with serving.stated("http://127.0.0.1:2", str(file)):
+        file.write_text("keep this\n")
+    assert file.read_text() == "keep this\n"
+    file.unlink()
+    with serving.stated("http://127.0.0.1:2", str(file)):
+        file.unlink()  # somebody else did
+
+
 def test_ctrl_c_is_no_failure(folder_of_people: Path, tmp_path: Path) -> None:
     with process(copied(folder_of_people, tmp_path), "--port", 0) as (server, url):
         assert get(url, "/health")[0] == 200

@@ -199,11 +199,14 @@ def dask_cluster(secure: bool = False) -> Iterator[DaskCluster]:
     """Two processes and their nannies, at free ports."""
     if find_spec("distributed") is None:
         pytest.skip("the extra dask is not installed")
+    import dask
     import distributed
 
     untyped: Any = distributed
     security = untyped.Security.temporary() if secure else None
     with (
+        # a busy machine takes longer than Dask's 15 seconds to start a killed worker anew
+        dask.config.set({"distributed.deploy.lost-worker-timeout": PATIENCE}),
         untyped.LocalCluster(
             n_workers=2, threads_per_worker=1, memory_limit=GIGABYTES, host="127.0.0.1",
             dashboard_address="127.0.0.1:0", silence_logs=50, security=security,

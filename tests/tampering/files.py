@@ -312,6 +312,12 @@ CONTENTS: dict[str, Tampering] = {
     "an unseen letter": (
         ("permuted", "ranges"), changed(cell("ill", lambda v: "\u200b" + v)), "spelled"
     ),
+    "a variation of a letter": (
+        ("permuted", "ranges"), changed(cell("ill", lambda v: v + "\ufe0f")), "spelled"
+    ),
+    "a wide letter": (
+        ("permuted", "ranges"), changed(cell("ill", lambda v: chr(ord(v[0]) + 0xFEE0) + v[1:])), "alike"
+    ),
     "an accent of its own": (
         ("permuted", "ranges"), changed(lambda t: t.set_column(
             t.column_names.index("ill"), "ill",

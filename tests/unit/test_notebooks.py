@@ -18,7 +18,7 @@ from tests.unit.test_reprs import HELD, MARK, PEOPLE, SCHEMA, TABLE, anatomized,
 
 SHOWN = (
     "table", "generalized", "anatomized", "permuted", "perturbed", "masked", "join release",
-    "verification", "audit", "evaluation", "risk", "answer", "likely",
+    "verification", "audit", "evaluation", "exploration", "risk", "answer", "likely",
 )  # fmt: skip
 ASKED = ("result",)  # an answer names the groups that were asked for
 LONGEST = 12_000

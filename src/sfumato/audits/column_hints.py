@@ -24,6 +24,8 @@ _YEAR_FIRST = r"[0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2}"
 def hint_of(values: pa.Array, counts: Counts) -> str:
     """A hint about a column with these different values, and so many rows of each."""
     known = values.is_valid().to_numpy(zero_copy_only=False)
+    if len(values) == 1 and counts.sum() >= _ROWS_PER_CODE:
+        return f"{'one value' if known[0] else 'nothing'} in all rows: it need not be in the schema"
     values, counts = values.filter(pa.array(known)), counts[known]
     if pa.types.is_integer(values.type):
         return _codes(values, counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.audits.audit import Audit
+from sfumato.audits.audit import Audit, Finding
 from sfumato.audits.audit import audit as audit_release
+from sfumato.audits.audit.page import shares
 from sfumato.audits.defaults import FAILING, KNOWN, TIME_LIMIT
-from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
 from sfumato.cli.methods import seconds
@@ -79,6 +80,7 @@ _COLOURS = {
     default=FAILING,
     show_default=True,
     metavar="TIMES",
+    callback=lambda _c, _p, given: _times(given),
     help="Exit with 1 if an attacker is right so many times as often as promised, or as a learner "
     "without the release.",
 )
@@ -118,7 +120,8 @@ def audit(
     Every attack stands beside what is promised, beside a learner who has never seen the release,
     and beside a control: the same attack on the table with its sensitive column shuffled. The
     report is made with the true table: keep it to yourself. Exits with 1 when an attacker beats the
-    promise by more than --fail-above, or when a control fails. A database has its own true table.
+    promise by more than --fail-above, when a control fails, or when no attack was made. A database
+    has its own true table.
     """
     pages = _pages(output)
     for page in pages:
@@ -160,7 +163,14 @@ def audit(
         show.print_json(found.to_dict())
     else:
         _print(show.console(), found, output)
-    return 0 if found.valid and not found.fails(fail_above) else 1
+    return 0 if found.findings and found.valid and not found.fails(fail_above) else 1
+
+
+def _times(given: float) -> float:
+    """A threshold that something can be above, and nothing is above by itself."""
+    if not 0 <= given < inf:
+        raise click.BadParameter(f"{given:g} is no number of times, from 0 up")
+    return given
 
 
 def _require_table(
@@ -186,17 +196,7 @@ def _pages(output: str | None) -> tuple[Path, ...]:
 
 def _print(page: Console, found: Audit, written: str | None) -> None:
     lines = [
-        (
-            one.name,
-            percent(one.outcome.attacker.right),
-            percent(one.outcome.attacker.surest),
-            percent(one.outcome.attacker.claimed),
-            percent(one.outcome.bound) if one.outcome.promised else "–",
-            percent(one.outcome.baseline),
-            "–" if one.outcome.control is None else percent(one.outcome.control.right),
-            Text(one.verdict, _COLOURS[one.verdict]),
-        )
-        for one in found.findings
+        (one.name, *shares(one), Text(one.verdict, _COLOURS[one.verdict])) for one in found.findings
     ]
     promised = "promised" if found.promised else "a plain reader"
     title = "What is told of people"
@@ -214,11 +214,14 @@ def _print(page: Console, found: Audit, written: str | None) -> None:
     )
     page.print(show.table(title, columns, lines))
     for one in found.findings:
-        people = f"{one.outcome.attacker.n:,} people"
-        show.say(page, show.bold(one.name), f" ({people}): {one.who}; {one.sentence}.")
+        show.say(page, show.bold(one.name), f"{_people(one)}: {one.who}; {one.sentence}.")
     for name, why in found.not_run.items():
         show.say(page, show.bold(name), f": not run, {why}.")
     summary = found.summary
     show.say(page, summary[:1].upper() + summary[1:] + ".")
     if written is not None:
         show.say(page, f"{written} was made with the true table: keep it to yourself.", wrap=False)
+
+
+def _people(one: Finding) -> str:
+    return f" ({one.outcome.attacker.n:,} people)" if one.fails is None else ""

@@ -12,6 +12,7 @@ from sfumato.engines import java
 from sfumato.engines.memory import available_memory
 from sfumato.engines.opening import open_workers
 from sfumato.engines.versions import versions
+from sfumato.errors import SfumatoError
 
 # what each extra is for, and a library that comes with it alone
 _EXTRAS = {
@@ -51,15 +52,20 @@ def doctor(scheduler: str | None, master: str | None, compiles: bool, as_json: b
     lines = [*_own(), *_extras(), _java()]
     if compiles:
         lines.append(_compiled())
+    failed: SfumatoError | None = None
     for engine, address in (("dask", scheduler), ("spark", master)):
         if address is not None:
-            lines.append(_asked(engine, address))
+            try:
+                lines.append(_asked(engine, address))
+            except SfumatoError as error:  # what is said above may be why
+                lines.append((f"cluster: {address}", "cannot be used", ""))
+                failed = failed or error
     if as_json:
-        show.print_json(
-            [dict(zip(("what", "found", "to do"), line, strict=True)) for line in lines]
-        )
-        return
-    show.console().print(show.table("", ("what", "found", "to do"), lines))
+        show.print_json([dict(zip(_HEAD, line, strict=True)) for line in lines])
+    else:
+        show.console().print(show.table("", _HEAD, lines))
+    if failed is not None:
+        raise failed
 
 
 def _own() -> Iterator[Line]:
@@ -96,7 +102,7 @@ def _java() -> Line:
 
 
 def _asked(engine: str, address: str) -> Line:
-    """A cluster that is asked for; one that does not answer is an error."""
+    """A cluster that is asked for; raise if it cannot be used."""
     with open_workers(engine, address, None) as workers:
         assert workers is not None
         return f"cluster: {address}", f"{workers.memory / 2**30:.1f} GiB for a task", ""

@@ -25,6 +25,7 @@ from sfumato.io.spelled import as_options
 
 _PAGE = "explore.html"
 _REFUSED = 3  # said with their reasons
+_KINDS: dict[Any, str] = {int: "whole numbers", float: "numbers"}
 
 
 def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...]]:
@@ -35,7 +36,7 @@ def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...]]:
             return tuple(kind(part) for part in given.split(",")) if given else ()
         except ValueError as error:
             raise click.BadParameter(
-                f"{given!r} is no list of numbers, such as 5,10,25", param=option
+                f"{given!r} is no list of {_KINDS[kind]}, such as 5,10,25", param=option
             ) from error
 
     return taken_apart

@@ -26,6 +26,7 @@ from sfumato.io.spelled import as_options
 
 _K, _L, _CLOSE = 10, 5, ("--t", "0.3")  # promises to start with
 _NARROW = 100  # columns of a terminal in which the reasons would squeeze the names
+_MANY = 15  # quasi-identifiers with which hardly any detail is left
 _UNREAD = 12  # names of columns without a role
 
 
@@ -97,6 +98,8 @@ def inspect(
         title = f"{label_of(typed(source))}: {seen.rows:,} rows"
         _print_columns(page, title, profiles, schema, guessed=schema_path is None)
         _print_hints(page, [one for one in profiles if _role(one, schema) is not None])
+        if schema_path is None and schema is not None:
+            _print_many(page, schema)
         _print_repeats(page, repeats)
         _print_identifying(page, profiles, schema, seen.rows)
         _print_risk(page, schema, risk, rows_are_people=not repeats)
@@ -155,6 +158,18 @@ def _print_hints(page: Console, profiles: Sequence[ColumnProfile]) -> None:
     for column in profiles:
         if column.hint:
             show.say(page, Text("Hint: ", "yellow"), f"{column.name} holds {column.hint}.")
+
+
+def _print_many(page: Console, schema: Schema) -> None:
+    """Guesses are on the safe side, and many of them together leave little to see."""
+    if len(schema.quasi) > _MANY:
+        show.say(
+            page,
+            Text("Hint: ", "yellow"),
+            f"{len(schema.quasi)} columns are taken for known to others, and each blurs all of "
+            "them: take out of the schema what readers do not need, and call sensitive what "
+            "nobody outside could know.",
+        )
 
 
 def _print_repeats(page: Console, repeats: Sequence[Repeats]) -> None:

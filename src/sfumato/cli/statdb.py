@@ -29,6 +29,7 @@ from sfumato.io.schema_files import read_schema
 from sfumato.queries.asked import question_of
 from sfumato.statdb.accuracy import bands_of
 from sfumato.statdb.database import StatDB
+from sfumato.statdb.layout.layout import Layout
 from sfumato.statdb.layout.making import Cohort, First
 from sfumato.statdb.store import require_absent
 from sfumato.statdb.updates import Update
@@ -151,6 +152,12 @@ def create(
     from sfumato.cli.summaries import tell_exposed  # what is asked or served does without
 
     tell_exposed(made)
+    if isinstance(made.responder.stored, Layout) and made.responder.cohort != 1:
+        show.say(
+            page,
+            "- That is from one answer. Groups are regrouped for every question: whoever compares "
+            "answers finds out who shares a value with whom, and guesses better.",
+        )
     tell_attacked(lambda: made.audit(**QUICK), made.responder.n_rows, whole)
     show.say(page, f"Ask it: {asked}", wrap=False)
 

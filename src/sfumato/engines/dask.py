@@ -34,7 +34,7 @@ LEAST = 2**30
 # of its memory a worker may give so much to a task; Dask ends one that takes nearly all
 _SHARE = 0.8
 _MOST_LOCAL = 8
-_CONNECT, _BEAT, _ALONE = 10.0, 2.0, 120.0  # seconds
+_CONNECT, _BEAT, _ALONE, _LATE = 10.0, 2.0, 120.0, 3600.0  # seconds
 _DOING = "running on Dask"
 _GUARD = (
     "workers read the program that starts them: let what it does stand under "
@@ -45,6 +45,8 @@ _SETTINGS: dict[str, Any] = {
     **{f"distributed.worker.memory.{name}": False for name in ("target", "spill", "pause")},
     # Dask has memory given back to the system at once, to be asked for again by the next array
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": "1"},
+    # by default a worker that was killed, and on a busy machine is not back so soon, never comes
+    "distributed.deploy.lost-worker-timeout": _LATE,
     "distributed.worker.profile.enabled": False,
 }
 logger = logging.getLogger("sfumato")
@@ -236,9 +238,9 @@ def _connected(distributed: Any, where: Any) -> Iterator[Any]:
         if isinstance(where, str):
             _require_answer(distributed, where)
         client = distributed.Client(where, timeout=_CONNECT, set_as_default=False)
-    except TypeError as error:  # that is how Dask says so
+    except (TypeError, FileNotFoundError) as error:  # none, or files that are not there
         raise MachineError(
-            f"{where} wants certificates, and Dask's settings name none: set "
+            f"{where} wants certificates, and Dask's settings name none that are there: set "
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..._CLIENT__CERT and ..._CLIENT__KEY "
             "(docs/cluster.md)",
             doing=_DOING,

@@ -16,8 +16,11 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from sfumato.algorithms.base import Stages, silent
 from sfumato.audits.audit import Audit
@@ -30,6 +33,7 @@ from sfumato.core.address_space import address_limit
 from sfumato.core.foreign import our_errors
 from sfumato.core.microdata import Microdata, require_microdata
 from sfumato.core.schema import Role
+from sfumato.core.seeds import stated_seed
 from sfumato.engines.parts import TableParts
 from sfumato.errors import Infeasible, ParameterError, SfumatoError, SfumatoWarning
 from sfumato.exploring.grid import METHODS, PERTURB, USUAL, Setting, settings_of
@@ -70,17 +74,21 @@ def explore(
     >>> found.recommended in found.frontier
     True
     """
-    if time_limit is not None and not time_limit > 0:
+    limit: Any = time_limit  # somebody may have written a text
+    if limit is not None and not (isinstance(limit, int | float) and limit > 0):
         raise ParameterError(
-            f"time_limit is a number of seconds above 0, not {time_limit}", parameter="time_limit"
+            f"time_limit is a number of seconds above 0, not {time_limit!r}",
+            parameter="time_limit",
         )
     require_microdata(table)
+    stated_seed(seed)  # or every point would be refused for it
+    given = {name: _listed(name, one) for name, one in {"k": k, "l": l, "t": t, "m": m}.items()}
+    named = _listed("methods", methods)
     tell = progress or silent
     tell("looking", 0.0)
     before = assess(table, sets=0)
     asked = Asked.of(TableParts.of(table)) if table.schema.sensitive else None
-    given = {name: _listed(one) for name, one in {"k": k, "l": l, "t": t, "m": m}.items()}
-    wanted = settings_of(before, _listed(methods) or USUAL, given)
+    wanted = settings_of(before, named or USUAL, given)
     run = _Run(table, asked, wanted, seed, time_limit, tell)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SfumatoWarning)  # the figures say who is exposed
@@ -180,9 +188,18 @@ class _Run:
         return release
 
 
-def _listed(given: Any) -> Sequence[Any]:
-    """One stands for a list of one."""
-    return (given,) if isinstance(given, str | int | float) else tuple(given)
+def _listed(name: str, given: Any) -> Sequence[Any]:
+    """One stands for a list of one, and None for an empty one; NumPy's numbers are plain ones."""
+    if given is None:
+        return ()
+    try:
+        several = (given,) if isinstance(given, str | Real) else tuple(given)
+    except TypeError:
+        raise ParameterError(
+            f"{name} is one value or a list of them, not a value of type {type(given).__name__}",
+            parameter=name,
+        ) from None
+    return tuple(one.item() if isinstance(one, np.generic) else one for one in several)
 
 
 def _guess(release: Release, setting: Setting, found: float) -> float:

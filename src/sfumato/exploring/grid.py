@@ -139,8 +139,8 @@ def settings_of(risk: Risk, methods: Sequence[str], given: Mapping[str, Sequence
     ]
     if not any(lists):
         raise ParameterError(
-            f"nothing to try: {', '.join(methods)} take other promises; boxes take k, l and t, "
-            "anatomy l and t, perturb m",
+            f"nothing to try: {', '.join(methods)} cannot make these promises; boxes take k, l "
+            "and t, anatomy l and t, perturb m",
             parameter="methods",
         )
     for one in (one for some in lists for one in some if one.method != PERTURB):

@@ -15,6 +15,7 @@ from sfumato.audits.risk import AttributeRisk, Risk
 from sfumato.audits.risk.wording import listed
 from sfumato.audits.usefulness import Usefulness
 from sfumato.audits.usefulness.results import MOST
+from sfumato.core.html import card, grid, lines, note, share_bar
 from sfumato.exploring.grid import Setting
 
 _MANY = 0.1  # of all people: where so many are exposed a release is not good
@@ -241,6 +242,22 @@ class Exploration:
         from sfumato.exploring.page import render
 
         return write_page(render(self), path, force=force)
+
+    def _repr_html_(self) -> str:
+        """The frontier, and why one of it is recommended."""
+        rows = [
+            (one.setting.method, one.setting.words, share_bar(one.guess), percent(one.guess),
+             f"{one.likely:,}", share_bar(one.usefulness), percent(one.usefulness),
+             "recommended" if one is self.recommended else "")
+            for one in self.frontier
+        ]  # fmt: skip
+        head = ("method", "promise", "best guess", "", "exposed", "kept", "", "")
+        return card(
+            repr(self),
+            grid(head, rows, left=2),
+            lines((*self.reasons, *self.hints)),
+            note("True figures are among these: they are for the owner of the table."),
+        )
 
     def __repr__(self) -> str:
         """How much was tried, and the one to take."""

@@ -13,7 +13,8 @@ from sfumato.core.binning import Bins, Quantiles
 from sfumato.core.schema import Declaration, Schema, require_schema
 from sfumato.core.taxonomy import Taxonomy
 from sfumato.core.words import Words
-from sfumato.errors import OutputExists, ReleaseError
+from sfumato.errors import OutputExists, ReleaseError, SchemaError
+from sfumato.io.nested_files import read_nested
 from sfumato.io.opened import one_line
 from sfumato.io.paths import usable
 from sfumato.io.toml_text import toml_array, toml_comment, toml_key, toml_string, toml_value
@@ -48,6 +49,12 @@ def write_schema(
     if path.exists() and not force:
         raise OutputExists(
             f"{path} exists; choose another name, or replace it with force=True (--force)",
+            path=path,
+        )
+    if path.exists() and not _is_schema(path.resolve()):
+        raise OutputExists(
+            f"{path} exists and is no schema file, so it is not replaced; choose another name, "
+            "such as schema.toml",
             path=path,
         )
     try:
@@ -132,6 +139,20 @@ def _branches(above: tuple[str, ...], tree: Any) -> Iterator[str]:
         return
     key = ".".join(toml_key(label) for label in above)
     yield f"{key} = {toml_array(tree, indent=len(key) + 3)}"
+
+
+def _is_schema(path: Path) -> bool:
+    """Whether a file may go when a schema comes: never a table, nor the settings of other tools.
+
+    A draft with mistakes in it is one that its owner wants to be rid of.
+    """
+    if path.suffix.lower() != ".toml":
+        return False
+    try:
+        found = read_nested(path, (".toml",))
+    except SchemaError:
+        return path.is_file()
+    return not found or any(role in found for role, _ in _MEANINGS)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -12,6 +12,7 @@ What is refused here is told in the one shape of errors, and never reaches the a
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -128,6 +129,9 @@ class Connection(HttpToolsProtocol):
             self.gate.refused["head_too_large"] += 1
             self.refuse(_too_large(self.gate.limits.head))
             return
+        if not self.url.startswith(b"/") and not self._names_one_host():
+            self.refuse(invalid("the address names another host than Host", "ask for a path"))
+            return
         super().on_headers_complete()
         self.has_asked = True
 
@@ -176,6 +180,13 @@ class Connection(HttpToolsProtocol):
 
     def _answering(self) -> bool:
         return self.has_asked and not self.cycle.response_complete
+
+    def _names_one_host(self) -> bool:
+        """Whether http://host/path, as proxies are asked, is of the host that the header names."""
+        scheme, _, rest = self.url.partition(b"://")
+        authority = re.split(rb"[/?#]", rest, maxsplit=1)[0].lower()
+        named = dict(self.headers).get(b"host", b"").lower()
+        return not rest or (scheme.lower() in (b"http", b"https") and authority == named)
 
     def _has_broken_body(self) -> bool:
         """Whether what is under way waits for the rest of its body, and nothing was said of it."""

@@ -62,7 +62,8 @@ def is_direct(headers: Mapping[bytes, bytes]) -> bool:
 @lru_cache(100)
 def _is_own(host: bytes) -> bool:
     try:
-        return (urlsplit(f"//{host.decode('latin-1')}").hostname or "") in _OWN_NAMES
+        own = urlsplit(f"//{host.decode('latin-1')}")
+        return "@" not in own.netloc and (own.hostname or "") in _OWN_NAMES
     except ValueError:
         return False
 

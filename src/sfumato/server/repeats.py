@@ -1,10 +1,12 @@
-"""Requests that come again in the same bytes: answered without being read again.
+"""Questions that come again in the same words: answered without being read again.
 
 What the bytes of a request say is the same each time: how it is framed, what it asks, of what, with
 which token. What may have changed meanwhile is looked at each time: whom the token lets in, what
 that one has left of its limits, which rows hold and what is remembered of them; and no answer
 leaves before its record is on disk. Whatever is not the usual case, a refusal of any kind or an
 answer that is not remembered, is left to the usual way, which reads the request.
+
+The same holds for statements of SQL tools that were planned before.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sfumato.server import costs
-from sfumato.server.access import chosen, secret_of
+from sfumato.server.access import Grant, chosen, secret_of
+from sfumato.server.databases import State
 from sfumato.server.errors import ApiError
 from sfumato.server.http import Call, next_id
 from sfumato.server.outcomes import Outcome, charge, entry_of, note, recalled, told
@@ -65,15 +68,34 @@ def repeated(
     repeat = service.repeats.get(content)
     if repeat is None:
         return False
-    started = time.perf_counter()
     try:
         grant = chosen(service.door.admitted(repeat.secret), repeat.route, repeat.database)
-        state, who = grant.served.state, grant.who
-        outcome = recalled(state, repeat.asked)
-        if outcome.answered is None:
-            return False
-        service.meter.enter(who)
     except ApiError:
+        return False
+    state = grant.served.state
+
+    def sent(request_id: str, outcome: Outcome) -> None:
+        send(Told(request_id, outcome.receipt, told(request_id, state, outcome)))
+
+    known = recalled(state, repeat.asked)
+    return again(service, grant, state, known, (repeat.route, repeat.method), sent, otherwise)
+
+
+def again(
+    service: Service,
+    grant: Grant,
+    state: State,
+    outcome: Outcome,
+    way: tuple[str, str],
+    send: Callable[[str, Outcome], None],
+    otherwise: Callable[[], None],
+) -> bool:
+    """Begin to answer what may be remembered; False if it is not, or may not be asked now.
+
+    ``way`` is the route and the method that it came by, for the log.
+    """
+    started, who = time.perf_counter(), grant.who
+    if outcome.answered is None:
         return False
     request_id = next_id()
 
@@ -83,16 +105,20 @@ def repeated(
             otherwise()
             return
         note(service, grant, [outcome], records)
-        send(Told(request_id, outcome.receipt, told(request_id, state, outcome)))
+        send(request_id, outcome)
         seconds = time.perf_counter() - started
-        service.metrics.request(repeat.route, 200, seconds)
+        service.metrics.request(way[0], 200, seconds)
         service.log.request(
-            request_id=request_id, method=repeat.method, route=repeat.route, status=200,
+            request_id=request_id, method=way[1], route=way[0], status=200,
             ms=round(1000 * seconds, 2), who=who,
         )  # fmt: skip
 
     try:
-        service.meter.take(who, costs.of_reading(repeat.asked))
+        service.meter.enter(who)
+    except ApiError:
+        return False
+    try:
+        service.meter.take(who, costs.of_reading(outcome.asked))
         entries = [entry_of(request_id, grant, state, outcome)]
         grant.served.ledger.submit(entries, recorded)
     except ApiError:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
+import re
 import signal
 import socket
 import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +36,8 @@ PATIENCE = 10  # seconds that requests under way get when the server is stopped
 # seconds that a thread may keep the interpreter while others want it: with the usual 5 milliseconds
 # a long question that is being read makes every other one wait several times as long
 _SWITCH = 0.0005
+_LONGEST = 1000  # bytes of an address
+_ADDRESS = rb"(http://(\[[^\]\s]+\]|[^\s:/]+):[0-9]+(/\S*)?\n)?"
 
 
 class Wire(NamedTuple):
@@ -195,16 +198,23 @@ def stated(url: str, path: str | None, *, private: bool = False) -> Iterator[Non
     """Keep the address in a file for as long as it is served; None for no file.
 
     The socket listens already, so whoever reads the file may ask at once. The file appears whole:
-    what a killed server left behind is replaced. A ``private`` one only its owner may read.
+    what a killed server left behind is replaced, and nothing else. A ``private`` one only its
+    owner may read.
     """
     if path is None:
         yield
         return
-    file = Path(path)
+    file, text = Path(path), f"{url}\n"
     whole = file.with_name(f".{file.name}.{os.getpid()}")
     try:
+        if not _is_free(file):
+            raise ParameterError(
+                f"{path} exists, and is no address of a server that was stopped; choose another "
+                "--address-file",
+                parameter="address_file",
+            )
         whole.touch(0o600 if private else 0o666, exist_ok=False)
-        whole.write_text(f"{url}\n", "utf-8")
+        whole.write_text(text, "utf-8")
         whole.replace(file)
     except OSError as error:
         whole.unlink(missing_ok=True)
@@ -215,7 +225,22 @@ def stated(url: str, path: str | None, *, private: bool = False) -> Iterator[Non
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)
+        # another server may have taken the file since, or its owner used the name otherwise
+        with suppress(OSError):
+            if _begin_of(file) == text.encode():
+                file.unlink()
+
+
+def _is_free(file: Path) -> bool:
+    """Whether nothing is lost when an address is written there: as after mktemp, or a kill."""
+    if not file.exists():
+        return True
+    return file.is_file() and re.fullmatch(_ADDRESS, _begin_of(file)) is not None
+
+
+def _begin_of(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(_LONGEST)
 
 
 def stop_quietly() -> None:

@@ -54,6 +54,7 @@ from sfumato.statdb.store.header import is_near
 from sfumato.statdb.updates import Change, Update, updated
 from sfumato.statdb.updates.equal_rows import Twins
 from sfumato.statdb.updates.rows import no_rows
+from sfumato.verbs.checks import require_spelling
 
 if TYPE_CHECKING:
     from sfumato.audits.audit import Audit
@@ -123,6 +124,7 @@ class StatDB:
         require_absent(path)
         stated = stated_seed(seed)
         require_written(stated, experiment=experiment)
+        require_spelling(table)
         responder = Responder.create(
             table, m=m, first=first, size=size, cohort=cohort, framework=framework, seed=seed
         )

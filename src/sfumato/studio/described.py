@@ -25,6 +25,7 @@ from sfumato.studio.opened import Opened
 
 _BARS = 16
 _LISTED = 200  # values of a column that are listed to be put in order
+_LETTERS = 20_000  # in all values that are listed: nobody puts pages of text in order
 _SETS = 12  # combinations that are shown
 _LONGEST = 60  # letters of a value
 
@@ -134,12 +135,13 @@ def _listed(attribute: Attribute, draft: Draft, name: str) -> list[str] | None:
     """The values in their order, where somebody could put them into another one."""
     if name in draft.bins or len(attribute.values) > _LISTED:
         return None
-    return [str(value) for value in attribute.values.to_pylist()]
+    found = [str(value) for value in attribute.values.to_pylist()]
+    return found if sum(map(len, found)) <= _LETTERS else None
 
 
 def _ends(attribute: Attribute) -> list[str] | None:
     values = attribute.values
-    return [shown(values[at].as_py()) for at in (0, -1)] if len(values) else None
+    return [_cut(shown(values[at].as_py())) for at in (0, -1)] if len(values) else None
 
 
 def _tree(draft: Draft, name: str) -> dict[str, Any] | None:

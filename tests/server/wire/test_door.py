@@ -179,8 +179,9 @@ def test_every_question_is_recorded_once_as_over_http(
     assert (refusal.entry.kind, refusal.entry.question) == ("refusal", "SELECT * FROM people")
 
 
+@pytest.mark.parametrize("asked_before", [0, 3])
 def test_nothing_leaves_that_cannot_be_recorded(
-    folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked_before: int
 ) -> None:
     folder = copied(folder_of_people, tmp_path)
     original = Ledger.append
@@ -193,12 +194,15 @@ def test_nothing_leaves_that_cannot_be_recorded(
 
     monkeypatch.setattr(Ledger, "append", appending)
     with serving(folder) as served, served.connected("people") as connection:
+        for _ in range(asked_before):
+            connection.execute(COUNT.encode())
         full = True
         with pytest.raises(psycopg.errors.CannotConnectNow, match="could not be recorded"):
             connection.execute(COUNT.encode())
         full = False
         assert connection.execute(COUNT.encode()).fetchall() == [(600, 600)]
-    assert len(records(folder)) == 1
+        assert served.app.service.meter.running == 0
+    assert len(records(folder)) == 1 + asked_before
 
 
 def test_a_statement_is_cancelled_and_recorded_all_the_same(
@@ -228,6 +232,53 @@ def test_a_statement_is_cancelled_and_recorded_all_the_same(
         monkeypatch.undo()
         assert len(connection.execute(COUNT.encode()).fetchall()) == 1
         eventually(lambda: len(records(folder)) == 2)
+
+
+def test_a_remembered_answer_is_cancelled_and_recorded_all_the_same(
+    folder_of_people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copied(folder_of_people, tmp_path)
+    original, asked, go_on = Ledger.append, threading.Event(), threading.Event()
+
+    def slowly(ledger: Ledger, entries: object) -> object:
+        asked.set()
+        go_on.wait(20)
+        return original(ledger, entries)  # type: ignore[arg-type]
+
+    with serving(folder) as served, served.connected("people") as connection:
+        for _ in range(2):
+            connection.execute(COUNT.encode())
+        monkeypatch.setattr(Ledger, "append", slowly)
+
+        def cancel() -> None:
+            asked.wait(20)
+            connection.cancel_safe()
+
+        canceller = threading.Thread(target=cancel)
+        canceller.start()
+        with pytest.raises(psycopg.errors.QueryCanceled, match="user request"):
+            connection.execute(COUNT.encode())
+        canceller.join(PATIENCE)
+        go_on.set()
+        assert connection.execute(COUNT.encode()).fetchall() == [(600, 600)]
+        eventually(lambda: served.app.service.meter.running == 0)
+    assert len(records(folder)) == 4
+
+
+def test_answers_of_remembered_statements_are_as_the_session_wants_them(
+    folder_of_people: Path, tmp_path: Path
+) -> None:
+    sql = f"{COUNT} WHERE disease = 'flu'".encode()
+    with serving(copied(folder_of_people, tmp_path)) as served:
+        with served.connected("people") as connection:
+            found = {tuple(connection.execute(sql).fetchone() or ()) for _ in range(4)}
+            receipts = connection.execute("SHOW sfumato.receipt").fetchall()
+            connection.execute("SET sfumato.answers = 'midpoint'")
+            middle = {connection.execute(sql).fetchone() for _ in range(4)}
+            assert connection.execute("SHOW sfumato.receipt").fetchall() != receipts
+        ((lo, hi),) = found
+        assert middle == {((lo + hi) / 2,)}
+    assert len(records(tmp_path / "people.statdb")) == 8
 
 
 def test_a_tool_waits_for_its_quota(folder_of_people: Path, tmp_path: Path) -> None:

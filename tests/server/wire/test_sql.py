@@ -107,6 +107,35 @@ def test_of_a_time_beside_a_day_the_day_counts(served: Served, condition: str) -
     assert served.rows("people", asked) == plain_rows(served, "people", plain)
 
 
+@pytest.mark.parametrize(
+    "day",
+    [
+        "DATE_TRUNC('day', since)",
+        'DATE_TRUNC(\'DAY\', "public"."people"."since")',
+        'CAST("people"."since" AS date)',
+        '"since"::date',
+    ],
+)
+def test_a_day_of_a_day_is_the_day(served: Served, day: str) -> None:
+    plain = "SELECT since, COUNT(*) FROM t WHERE since > DATE '2020-06-01' GROUP BY since"
+    asked = (
+        f"SELECT {day} AS d, COUNT(*) FROM people WHERE {day} > '2020-06-01' GROUP BY {day} "
+        f"ORDER BY {day}"
+    )
+    expected = [(datetime.date.fromisoformat(one[0]), *one[1:])
+                for one in plain_rows(served, "people", plain)]  # fmt: skip
+    assert served.rows("people", asked) == expected
+
+
+@pytest.mark.parametrize(
+    "month", ["DATE_TRUNC('month', since)", "CAST(age AS date)", "age::date", "CAST(since AS text)"]
+)
+def test_nothing_else_is_made_of_a_column(served: Served, month: str) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        served.rows("people", f"SELECT {month} AS m, COUNT(*) FROM people GROUP BY {month}")
+    assert raised.value.sqlstate == "0A000"
+
+
 def test_a_zone_that_is_stated_is_not_left_out(served: Served) -> None:
     with pytest.raises(psycopg.Error) as raised:
         served.rows(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -162,7 +163,7 @@ def test_narrow_decimals_are_counted(kind: pa.DataType) -> None:
     assert (found.distinct, found.missing) == (2, 1)
 
 
-def hints(**columns: list[object]) -> dict[str, str]:
+def hints(**columns: Any) -> dict[str, str]:
     return {one.name: one.hint for one in sf.profile(pa.table(columns)) if one.hint}
 
 
@@ -185,6 +186,13 @@ def test_codes_and_odd_values_are_hinted_at() -> None:
     assert "but for '89+' (9 rows), 'unknown' (1 row)" in found["age"]
     assert "--decimal ," in found["pay"]
     assert "--day-first" in found["born"]
+
+
+def test_columns_that_tell_nothing_are_hinted_at() -> None:
+    found = hints(same=["a"] * 30, none=[None] * 30, few=["a"] * 29 + ["b"], some=["a", None] * 15)
+    assert set(found) == {"same", "none"}
+    assert found["same"].startswith("one value in all rows")
+    assert found["none"].startswith("nothing in all rows")
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,16 @@ import pytest
 import sfumato as sf
 from sfumato.audits.evaluation import Evaluation, evaluate
 from sfumato.audits.evaluation.distributions import Distribution
+from sfumato.audits.evaluation.query_errors import Band
 from sfumato.audits.report import charts
 from sfumato.audits.report.cost import size_bins
 from sfumato.audits.report.page import render
+from sfumato.audits.report.svg import LETTER
 from sfumato.audits.report.text import number, percent, safe
+from sfumato.audits.report.usefulness import _question
 from sfumato.audits.report.writing import write_page
 from sfumato.audits.scales import decades, round_step, short, ticks
+from sfumato.audits.usefulness import Conditional
 from sfumato.errors import OutputExists, ReleaseError
 from sfumato.forms.evidence import Check
 from sfumato.forms.registry import Release
@@ -211,6 +215,20 @@ def test_group_sizes_are_few_columns_that_hold_every_group(histogram: dict[int, 
 def test_one_point_makes_a_curve() -> None:
     for points in ([(0.0, 1.0)], [(0.0, 0.5), (0.00001, 1.0)], [(123456.0, 1.0)]):
         assert_inside(ElementTree.fromstring(charts.cumulative(points)))
+
+
+def test_the_figures_of_large_errors_stay_inside() -> None:
+    drawing = charts.bands([Band("10 – 100", 5, 80.0, 99.0), Band("100 – 1k", 5, 0.1, 2000.0)])
+    for mark in ElementTree.fromstring(drawing).iter("text"):
+        if mark.get("text-anchor") == "end":
+            assert float(mark.attrib["x"]) >= LETTER * len(mark.text or "")
+
+
+def test_what_is_worse_than_the_marginals_keeps_none() -> None:
+    one = Conditional(("age",), "ill", ("1",), ("a",), np.ones((1, 1)), np.ones((1, 1)),
+                      distance=0.3, marginals=0.1, chance=0.01)  # fmt: skip
+    assert "none: worse than the marginals" in _question(one, best=False)
+    assert "50.0%" in _question(replace(one, distance=0.05), best=False)
 
 
 def test_numbers_have_the_digits_that_readers_want() -> None:

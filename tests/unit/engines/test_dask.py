@@ -35,7 +35,7 @@ from sfumato.errors import (
     SchemaError,
     SfumatoWarning,
 )
-from tests.support.clusters import DaskCluster, dask_cluster, kill, spelled, spied_keys
+from tests.support.clusters import DaskCluster, Killing, dask_cluster, kill, spelled, spied_keys
 from tests.support.seeds import long_seed
 from tests.support.waiting import PATIENCE
 
@@ -229,8 +229,14 @@ def _greet(server: socket.socket) -> None:
                 pass
 
 
-def test_where_certificates_are_named_is_said(source: Path, tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match=r"wants certificates.*DASK_DISTRIBUTED__COMM__TLS__CA"):
+@pytest.mark.parametrize("settings", [{}, {"distributed.comm.tls.ca-file": "no/such/file"}])
+def test_where_certificates_are_named_is_said(
+    settings: dict[str, str], source: Path, tmp_path: Path
+) -> None:
+    import dask
+
+    said = r"wants certificates, .* none that are there: set DASK_DISTRIBUTED__COMM__TLS__CA"
+    with dask.config.set(settings), pytest.raises(MachineError, match=said):
         publish(source, tmp_path / "out", engine="dask", scheduler="tls://127.0.0.1:1")
 
 
@@ -313,6 +319,26 @@ def _deadly(*_: Any) -> pa.Table:
     kill(os.getpid())
     time.sleep(60)
     return pa.table({})
+
+
+def test_a_worker_that_is_late_to_come_back_is_waited_for(
+    source: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask gives up those that are not back within some seconds; here it would at once."""
+    import dask
+
+    mark, run = tmp_path / "killed", DaskWorkers.run
+
+    def running(self: DaskWorkers, name: str, job: Any, items: Any) -> Iterator[Any]:
+        deadly: Any = Killing(job, items[0], mark, os.getpid)
+        return run(self, name, deadly, items)
+
+    monkeypatch.setattr(DaskWorkers, "run", running)
+    monkeypatch.setattr("sfumato.engines.dask.processors", lambda: 1)
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": 0}):
+        found = publish(source, tmp_path / "out", engine="dask", memory_limit=2**30)
+    assert found == expected
+    assert mark.exists()
 
 
 def test_a_frame_is_published_by_its_own_cluster(

@@ -246,6 +246,10 @@ def test_a_grid_with_nothing_feasible_names_the_promise_and_the_largest() -> Non
         ({"methods": ["anatomy"], "k": [5]}, "anatomy l and t"),
         ({"time_limit": 0}, "time_limit"),
         ({"methods": ["mondrian"], "k": [0]}, "k"),
+        ({"time_limit": "10"}, "time_limit is a number of seconds above 0, not '10'"),
+        ({"methods": sf.Mondrian()}, "methods is one value or a list of them"),
+        ({"methods": "mondrian", "k": 5, "seed": -1}, r"^seed must be 0 or more"),
+        ({"methods": "mondrian", "k": 5, "seed": "abc"}, r"^seed has 3 characters"),
     ],
 )
 def test_bad_grids_are_refused(options: dict[str, Any], words: str) -> None:
@@ -256,6 +260,9 @@ def test_bad_grids_are_refused(options: dict[str, Any], words: str) -> None:
 def test_one_is_a_list_of_one_and_a_frame_is_no_table() -> None:
     (point,) = sf.explore(people(), methods="mondrian", k=5, seed=1).points
     assert point.setting == Setting("mondrian", k=5)
+    same = sf.explore(people(), methods="mondrian", k=np.int64(5), l=None, seed=1)  # type: ignore[arg-type]
+    assert [one.setting for one in same.points] == [point.setting]
+    json.dumps(same.to_dict())
     for wrong in (pa.table({"age": [1]}), "people.csv"):
         with pytest.raises(ParameterError, match=r"table must be a table.*sf.read"):
             sf.explore(wrong)  # type: ignore[arg-type]

@@ -249,6 +249,28 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
 
 
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [("people.csv", "age,sex\n1,f\n"), ("schema", "quasi = []"), ("pyproject.toml", "[project]\n")],
+)
+def test_only_a_schema_is_replaced(tmp_path: Path, name: str, held: str) -> None:
+    path = tmp_path / name
+    path.write_text(held)
+    link = tmp_path / "link.toml"
+    link.symlink_to(path)
+    for one in (path, link):
+        with pytest.raises(OutputExists, match="is no schema file, so it is not replaced"):
+            write_schema(one, Schema(quasi=["a"]), force=True)
+    assert path.read_text() == held
+
+
+@pytest.mark.parametrize("held", ["", "# nothing yet\n", 'sensitive = "x"', "quasi = [\n"])
+def test_a_draft_of_a_schema_is_replaced(tmp_path: Path, held: str) -> None:
+    path = written(tmp_path, held)
+    write_schema(path, Schema(quasi=["a"]), force=True)
+    assert read_schema(path).quasi == ("a",)
+
+
 def test_a_failed_write_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import (
+    DataError,
     Infeasible,
     OutputExists,
     ParameterError,
@@ -184,6 +185,17 @@ def test_the_version_behind_an_answer_is_there_for_the_owner(db: sf.StatDB) -> N
     for group in range(version.n_groups):
         values = codes[version.groups == group]
         assert len(set(values)) == len(values) >= 3
+
+
+def test_one_disease_never_counts_as_several(tmp_path: Path) -> None:
+    """A group of one disease in three spellings would hide nobody."""
+    for number, (other, why) in enumerate([("flu\ufe0f", "flu"), ("ｆlu", "they look alike")]):
+        table = people()
+        diseases = pa.array(["flu", other, "fl\u034fu", " flu"] * 100)
+        table = table.set_column(table.column_names.index("disease"), "disease", diseases)
+        with pytest.raises((Infeasible, DataError), match=why):
+            sf.StatDB.create(tmp_path / str(number), sf.Microdata.from_arrow(table, SCHEMA), m=2)
+        assert not (tmp_path / str(number)).exists()
 
 
 def test_what_cannot_be_created(tmp_path: Path, db: sf.StatDB) -> None:

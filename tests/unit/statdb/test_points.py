@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from math import frexp
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,16 @@ WAYS = {
 KNOWN = np.arange(ROWS) >= 7
 
 
+def near(across: Any, along: Any, radius: float) -> Any:
+    """In units near the radius: squares of small numbers would be 0, and near to everything."""
+    unit = -frexp(radius)[1] if radius else 1000
+    with np.errstate(over="ignore"):
+        squares = [np.ldexp(one, unit) ** 2 for one in (across, along, float(radius))]
+    return squares[0] + squares[1] <= squares[2]
+
+
 def inside(x: float, y: float, radius: float) -> Any:
-    return KNOWN & ((X - x) ** 2 + (Y - y) ** 2 <= radius**2)
+    return KNOWN & near(X - x, Y - y, radius)
 
 
 circles = st.tuples(st.floats(-9, 9), st.floats(-14, 14), st.floats(0, 16)) | st.tuples(
@@ -71,9 +80,7 @@ def test_a_circle_has_the_codes_of_the_points_that_lie_in_it(circle: Any) -> Non
     low, high = region_of(runs, axis.x.size, axis.y.size)
     x, y, radius = map(float, circle)
     for code, at in enumerate(axis.x.shown):
-        wanted = [
-            i for i, b in enumerate(axis.y.shown) if (at - x) ** 2 + (b - y) ** 2 <= radius**2
-        ]
+        wanted = [i for i, b in enumerate(axis.y.shown) if near(at - x, float(b - y), radius)]
         assert list(range(low[code], high[code] + 1)) == wanted
 
 
@@ -205,3 +212,21 @@ def test_a_database_and_a_schema_file_keep_points(tmp_path: Path) -> None:
     asked = "ST_DWithin(home, ST_Point(0, 0), 4) AND ill = 'flu'"
     assert made.count(asked) == again.count(asked)
     assert again.table().schema.points == {"home": ("x", "y")}
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-170, 1.0, 1e170, 1e307])
+def test_circles_of_any_size(scale: float) -> None:
+    """Squares of small distances are 0, and those of large ones no numbers."""
+    x, y = CHANCE.integers(-9, 10, (2, 300)) * scale
+    columns = {"x": x, "y": y, "ill": CHANCE.choice(ILL, 300)}
+    schema = sf.Schema(quasi=["x", "y"], sensitive="ill", points=POINTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SfumatoWarning)
+        people = sf.Microdata.from_arrow(pa.table(columns), schema)
+        database = Responder.create(people, m=3, seed=0)
+    apart = np.hypot(x / scale, y / scale)
+    for radius in (0.0, 4.5, 8.5):
+        found = database.count(f"ST_DWithin(home, ST_Point(0, 0), {radius * scale!r})")
+        assert found.lo == found.hi == (apart <= radius).sum()
+    everybody = database.count("ST_DWithin(home, ST_Point(0, 0), 1.7e308)")
+    assert everybody.lo == everybody.hi == (300 if scale < 1e300 else (apart <= 17).sum())

@@ -109,6 +109,18 @@ def test_the_state_is_json_and_tells_every_column(desk: Desk) -> None:
     assert desk.combinations()["sentences"] == list(risk.sentences)
 
 
+def test_a_value_of_pages_is_not_sent_to_the_page(tmp_path: Path) -> None:
+    notes = ["a", "b", "x" * 500_000] * 20
+    table = {"note": notes, "age": [*range(60)]}
+    pyarrow.csv.write_csv(pa.table(table), tmp_path / "long.csv")
+    with new_desk() as desk:
+        state = desk.open(str(tmp_path / "long.csv"))
+        note = next(one for one in state["table"]["columns"] if one["name"] == "note")
+        assert note["values"] is None
+        assert [one["rows"] for one in note["bars"]] == [20, 20, 20]
+        assert len(to_json(plain(state))) < 50_000
+
+
 def test_numbers_that_are_none_are_not_told_as_such() -> None:
     assert plain({"a": (float("nan"), 1.5), 3: Role.QUASI}) == {"a": [None, 1.5], "3": "quasi"}
 

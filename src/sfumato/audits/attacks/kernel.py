@@ -121,7 +121,7 @@ def balance(
         for s in range(counts.size):
             apart += abs(given[s] - counts[s])
             if given[s] > 0.0:
-                scale[s] += np.log(counts[s] / given[s])
+                scale[s] += np.log(counts[s]) - np.log(given[s])  # whose ratio may be out of range
         if apart <= tolerance * everything:
             break
 

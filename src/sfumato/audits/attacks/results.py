@@ -72,6 +72,17 @@ class Accuracy:
             noise=_deviation(right, None if subjects is None else subjects[chosen]),
         )
 
+    @property
+    def twentieth(self) -> int:
+        """How many people are surest."""
+        return max(1, int(_SUREST * self.n))
+
+    def of_surest(self) -> Accuracy:
+        """The same of the surest alone."""
+        n, right = self.twentieth, self.surest
+        claimed = min(1.0, self.claimed / _SUREST)
+        return Accuracy(n, right, right, claimed, float(np.sqrt(right * (1 - right) / n)))
+
     @classmethod
     def of_chances(cls, chances: Floats) -> Accuracy:
         """Of people who are found with these chances."""

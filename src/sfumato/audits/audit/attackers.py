@@ -16,6 +16,7 @@ from sfumato.audits.attacks.matching import Knowledge
 from sfumato.audits.attacks.naive_bayes import NaiveBayes
 from sfumato.audits.attacks.outside import Outside
 from sfumato.audits.attacks.results import Attack, Outcome
+from sfumato.audits.audit.findings import PROMISED
 from sfumato.audits.audit.study import Study
 from sfumato.core.arrays import Flags
 
@@ -51,6 +52,7 @@ class Probe:
     does: str
     made: Callable[[int, float], Outcome]
     fails: str | None = None
+    bound_is: str = PROMISED
 
 
 def attackers(

@@ -16,7 +16,7 @@ from sfumato.core.html import card, grid, note, share_bar
 
 Verdict: TypeAlias = Literal["held", "known anyway", "not promised", "beaten", "invalid"]
 GUESSES = "guesses {} right"
-PROMISED, READ = "promised", "guessed by a plain reader"
+PROMISED, READ, CHANCE = "promised", "guessed by a plain reader", "so by chance"
 _HEAD = ("attack", "", "right", "")
 _DEVIATIONS = 2
 NOTEWORTHY = 1.2  # times what is promised, or known without the release; less is noise and luck
@@ -28,7 +28,7 @@ class Finding:
 
     What an attacker ``does`` to how many people is a sentence; most guess their values. If it does
     a thing or not, ``fails`` says the latter. The bound is ``promised``, or, where nothing is, what
-    a plain reader reaches.
+    a plain reader or chance reaches.
     """
 
     name: str
@@ -43,6 +43,13 @@ class Finding:
     def guesses(self) -> bool:
         """Whether it is about sensitive values."""
         return self.does == GUESSES
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it belongs into a summary where no values are guessed: not if it came to nothing
+        that could be expected.
+        """
+        return self.verdict != "held" or (self.fails is None and self.bound_is != CHANCE)
 
     @property
     def verdict(self) -> Verdict:
@@ -167,7 +174,8 @@ class Audit:
         others = [one for one in self.findings if not one.guesses]
         told = [f"{one.name}: {one.sentence}" for one in others if one.verdict != "held"]
         if (worst := self.worst) is None or self.sensitive is None:
-            return "; ".join(f"{one.name}: {one.sentence}" for one in self.findings) or (
+            news = [one for one in self.findings if one.is_news] or self.findings
+            return "; ".join(f"{one.name}: {one.sentence}" for one in news) or (
                 "nothing is proved: no attack was made whose control came out as it must"
             )
         guessing = sum(one.guesses for one in self.findings)

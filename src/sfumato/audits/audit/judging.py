@@ -172,7 +172,9 @@ def _found(
             continue
         spent = time.monotonic() - start
         if isinstance(one, Probe):
-            findings.append(Finding(one.name, one.who, came, spent, one.does, fails=one.fails))
+            findings.append(
+                Finding(one.name, one.who, came, spent, one.does, one.bound_is, one.fails)
+            )
         else:
             findings.append(Finding(one.name, one.who, came, spent, bound_is=bound_is))
     return tuple(findings), not_run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sfumato.audits.report import svg
@@ -54,12 +54,9 @@ _INVALID = (
 
 
 def _attacks(seen: Audit) -> str:
-    lead = (
-        "Share of people whose value an attacker guesses right. The dashed line is what is "
-        f"{'promised' if seen.promised else 'read off by anybody'}, the thin one what a learner "
-        "guesses who has never seen the release."
-    )
-    drawn = figure(_bars(seen), "Guessed right", numbers=_numbers(seen))
+    drawn = ""
+    if any(one.fails is None for one in seen.findings):
+        drawn = figure(_bars(seen), "How often they are right", numbers=_numbers(seen))
     lines = (
         (
             f'<span class="{_CLASSES[one.verdict]}">{one.verdict}</span>',
@@ -69,35 +66,61 @@ def _attacks(seen: Audit) -> str:
         )
         for one in seen.findings
     )
-    return part("The attacks", lead, drawn + table(("", "attack", "who", "found"), lines, left=4))
+    return part(
+        "The attacks", _lead(seen), drawn + table(("", "attack", "who", "found"), lines, left=4)
+    )
+
+
+def _lead(seen: Audit) -> str:
+    if seen.sensitive is None:
+        return (
+            "Share of people about whom an attacker is right: whom it finds, or of whom it tells "
+            "what it says it does. A stroke across a bar's row is what is promised of that."
+        )
+    return (
+        "Share of people whose value an attacker guesses right. The dashed line is what is "
+        f"{'promised' if seen.promised else 'read off by anybody'}, the thin one what a learner "
+        "guesses who has never seen the release. Where something else is promised, a stroke across "
+        "the bar's row shows it."
+    )
 
 
 def _bars(seen: Audit) -> str:
-    shares = [one.outcome.attacker.right for one in seen.findings]
-    high = max([*shares, seen.bound, seen.baseline, 0.01]) * 1.1
-    bottom = _ROW * len(seen.findings) + 6.0
+    """Of attacks that do a thing or not there is nothing to draw."""
+    shown = [one for one in seen.findings if one.fails is None]
+    shares = [one.outcome.attacker.right for one in shown]
+    high = max([*shares, *filter(None, map(_own_bound, shown)), seen.bound, seen.baseline, 0.01])
+    bottom = _ROW * len(shown) + 6.0
 
     def x(share: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * share / high
+        return _LEFT + (_RIGHT - _LEFT) * share / (high * 1.1)
 
     parts = list[str]()
-    for mark in ticks(100 * high, 4):
+    for mark in ticks(110 * high, 4):
         at = x(mark / 100)
         parts.append(svg.line(at, 0, at, bottom, "grid"))
         parts.append(svg.text(at, bottom + 16, f"{mark:g}%", anchor="middle"))
-    parts += _rows(seen, x)
-    parts.append(svg.line(x(seen.baseline), 0, x(seen.baseline), bottom, "range"))
-    parts.append(svg.curve([(x(seen.bound), 0), (x(seen.bound), bottom)], "range"))
+    parts += _rows(seen, shown, x)
+    if seen.sensitive is not None:
+        parts.append(svg.line(x(seen.baseline), 0, x(seen.baseline), bottom, "range"))
+        parts.append(svg.curve([(x(seen.bound), 0), (x(seen.bound), bottom)], "range"))
     parts.append(svg.line(_LEFT, 0, _LEFT, bottom, "axis"))
-    return svg.drawing(bottom + 22, "How many in a hundred each attacker guesses right", parts)
+    return svg.drawing(bottom + 22, "About how many in a hundred each attacker is right", parts)
 
 
-def _rows(seen: Audit, x: svg.Scale) -> Iterator[str]:
-    for place, one in enumerate(seen.findings):
+def _rows(seen: Audit, shown: Sequence[Finding], x: svg.Scale) -> Iterator[str]:
+    for place, one in enumerate(shown):
         top, right = place * _ROW + 6, one.outcome.attacker.right
         yield svg.text(_LEFT - 6, top + 10, one.name, anchor="end", room=_LEFT - 8)
-        shown = svg.bar(_LEFT, top, x(right) - _LEFT, _BAR, "published")
-        yield svg.hinted(f"{one.name}: {one.sentence}", [shown])
+        bar = svg.bar(_LEFT, top, x(right) - _LEFT, _BAR, "published")
+        yield svg.hinted(f"{one.name}: {one.sentence}", [bar])
+        bound = _own_bound(one)
+        if bound is not None and (seen.sensitive is None or bound != seen.bound):
+            yield svg.line(x(bound), top - 3, x(bound), top + _BAR + 3, "range")
+
+
+def _own_bound(one: Finding) -> float | None:
+    return one.outcome.bound if one.outcome.promised else None
 
 
 def _numbers(seen: Audit) -> str:
@@ -109,18 +132,31 @@ def _numbers(seen: Audit) -> str:
 
 
 def _numbers_of(one: Finding) -> tuple[str, ...]:
+    people = f"{one.outcome.attacker.n:,}" if one.fails is None else "–"
+    return (safe(one.name), *shares(one), people, f"{one.seconds:.1f}")
+
+
+def shares(one: Finding) -> tuple[str, ...]:
+    """Right, surest, claimed, promised, without the release, and control; of a thing that is done
+    or not, no shares.
+    """
     found = one.outcome
+    if one.fails is not None:
+        done, again = ("–" if run is None else _DONE[run.right > 0] for run in (
+            found.attacker, found.control
+        ))  # fmt: skip
+        return done, "–", "–", "–", "–", again
     return (
-        safe(one.name),
         percent(found.attacker.right),
         percent(found.attacker.surest),
         percent(found.attacker.claimed),
         percent(found.bound) if found.promised else "–",
         percent(found.baseline),
         "–" if found.control is None else percent(found.control.right),
-        f"{found.attacker.n:,}",
-        f"{one.seconds:.1f}",
     )
+
+
+_DONE = {False: "no", True: "yes"}
 
 
 def _people(seen: Audit) -> str:
@@ -128,14 +164,16 @@ def _people(seen: Audit) -> str:
     items = [
         f"Learners studied {safe(seen.studied)}. Whoever knows more of the population guesses "
         "better, with and without the release.",
+    ]
+    items = items * (seen.sensitive is not None) + [
         "The surest 5% are the people an attacker is surest of; an average hides them.",
         "Claimed are people of whom the attacker holds one value likelier than all others "
         "together.",
         "The control is the same attack on the same table, shuffled: it has to stay at or below "
         "what is promised.",
     ]
-    if any(one.outcome.control is None for one in seen.findings):
-        items.append("This release cannot be made again from what it states: there is no control.")
+    if any(one.outcome.control is None and one.fails is None for one in seen.findings):
+        items.append("Where no control is shown, the like of what is attacked cannot be made.")
     body = "".join(f"<li>{one}</li>" for one in items)
     return part("How to read it", lead, f"<ul>{body}</ul><p class='soft'>Seed {seen.seed}.</p>")
 
@@ -147,4 +185,4 @@ def _not_run(seen: Audit) -> str:
         f"<li><b>{safe(name)}</b>: {safe(why, 300)}</li>" for name, why in seen.not_run.items()
     )
     amount = plural(len(seen.not_run), "attack")
-    return part("Not run", f"{amount} could have been made, and was not.", f"<ul>{lines}</ul>")
+    return part("Not run", f"{amount} not made, and why.", f"<ul>{lines}</ul>")

@@ -10,12 +10,12 @@ import numpy as np
 from sfumato.audits.attacks.frame import Candidates, known_people
 from sfumato.audits.attacks.linkage import picked
 from sfumato.audits.attacks.places import Places
-from sfumato.audits.attacks.positions import Positions, lines_of
+from sfumato.audits.attacks.positions import lines_of
 from sfumato.audits.attacks.results import Accuracy, Outcome, true_values
 from sfumato.audits.attacks.seeds import order_of, searched
 from sfumato.audits.audit.attackers import NotApplicable, Probe
 from sfumato.audits.audit.control import control_of
-from sfumato.audits.audit.findings import GUESSES
+from sfumato.audits.audit.findings import CHANCE, GUESSES
 from sfumato.audits.audit.qids import qids_of
 from sfumato.audits.audit.row_probes import PICKS, least_group, mask_probes, noise_probes
 from sfumato.audits.breach.matching import cells_of
@@ -28,6 +28,7 @@ from sfumato.io.tables import Source
 
 _SEEDS = 2**16
 _SECONDS = 20.0  # for a search
+_DEVIATIONS = 4  # of luck
 _PRESENT = "tells {} in the table to be in it"
 _ABSENT = "tells {} who are not in the table to be absent"
 
@@ -53,7 +54,7 @@ def probes(
         yield from noise_probes(release, truth, sensitive, others)
         yield _seed_search(release, truth, sensitive)
     else:
-        yield _places(release, truth, sensitive)
+        yield from _places(release, truth, sensitive)
         yield _seed_search(release, truth, sensitive)
 
 
@@ -108,8 +109,9 @@ def _seed_search(release: Release, truth: Microdata, sensitive: str | None) -> P
     )  # fmt: skip
 
 
-def _places(release: Release, truth: Microdata, sensitive: str | None) -> Probe:
-    def made(seed: int, _left: float) -> Outcome:
+def _places(release: Release, truth: Microdata, sensitive: str | None) -> Iterator[Probe]:
+    def attacked(seed: int) -> tuple[Accuracy, Accuracy, float | None, float]:
+        """Of the lines as they stand, and as they might stand; the bound and the baseline."""
         view, people = View.of(release, sensitive), known_people(truth)
         if (seen := lines_of(release, view, people)) is None or seen.groups is None:
             raise NotApplicable("lines do not show whose they are")
@@ -117,18 +119,29 @@ def _places(release: Release, truth: Microdata, sensitive: str | None) -> Probe:
         own, random = true_values(shown, truth), np.random.default_rng(seed)
         judged = random.permutation(truth.n_rows) < -(-truth.n_rows // 2)
         known = np.where(judged, -1, own)
+        mixed = replace(seen, order=random.permutation(truth.n_rows))
+        found, control = (
+            Accuracy.of(Places.of(one).guess(shown, known), own, judged) for one in (seen, mixed)
+        )
+        commonest = float(np.bincount(own[own >= 0]).max() / len(own))
+        return found, control, view.bound(), commonest
 
-        def attacked(lines: Positions) -> Accuracy:
-            return Accuracy.of(Places.of(lines).guess(shown, known), own, judged)
+    def all_of(seed: int, _left: float) -> Outcome:
+        found, control, bound, baseline = attacked(seed)
+        chance = control.right if bound is None else bound
+        return Outcome(found, control, baseline, chance, chance, promised=bound is not None)
 
-        found = attacked(seen)
-        mixed = attacked(replace(seen, order=random.permutation(truth.n_rows)))
-        bound = view.bound()
-        chance = mixed.right if bound is None else bound
-        return Outcome(found, mixed, 0.0, chance, chance, promised=bound is not None)
+    def surest(seed: int, _left: float) -> Outcome:
+        """An order may betray few, whom a mean hides; but of few some are right by luck."""
+        found, control, bound, baseline = attacked(seed)
+        chance = max(control.right if bound is None else bound, baseline)
+        luck = min(1.0, chance + _DEVIATIONS * np.sqrt(chance * (1 - chance) / found.twentieth))
+        return Outcome(found.of_surest(), control.of_surest(), baseline, luck, luck)
 
     who = "has learnt from half of the people which places in a group go with which values"
-    return Probe("places", who, GUESSES, made)
+    yield Probe("places", who, GUESSES, all_of)
+    does = "guesses {} right of the twentieth it is surest of"
+    yield Probe("places, surest", who, does, surest, bound_is=CHANCE)
 
 
 def _join_probes(release: Release, truth: Microdata, listed: Source | None) -> Iterator[Probe]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sfumato.audits.attacks.noise import read_through, shown_values
 from sfumato.audits.attacks.outside import without_release
 from sfumato.audits.attacks.results import Accuracy, Outcome, true_values
 from sfumato.audits.audit.attackers import NotApplicable, Probe, learnt
-from sfumato.audits.audit.findings import GUESSES
+from sfumato.audits.audit.findings import CHANCE, GUESSES
 from sfumato.audits.audit.study import Study
 from sfumato.audits.breach.view import chosen_column, is_promised_to
 from sfumato.audits.masking.distances import apart_from, sides_of
@@ -80,14 +81,16 @@ def order_probes(release: Any, truth: Microdata) -> Iterator[Probe]:
             def picked(own: Ints) -> Accuracy:
                 apart = apart_from(sides, people, np.column_stack([own, others]))
                 nearest = apart <= apart.min(axis=1, keepdims=True)
-                return Accuracy.of_chances(nearest[:, 0] / nearest.sum(axis=1))
+                found = Accuracy.of_chances(nearest[:, 0] / nearest.sum(axis=1))
+                # nobody can say who of them it is
+                return replace(found, surest=found.right, claimed=0.0)
 
             control = picked(random.integers(0, rows, len(people)))
             return Outcome(picked(places), control, 0.0, 1 / _LINES, 1 / _LINES)
 
         who = "knows the order of the owner's table, and takes it for that of the rows"
-        does = f"finds {{}} nearest to the row at their place, of {_LINES} rows"
-        yield Probe(name, who + ", from its end" * backwards, does, made)
+        does = f"finds the row at their place to be the nearest of {_LINES} for {{}}"
+        yield Probe(name, who + ", from its end" * backwards, does, made, bound_is=CHANCE)
 
 
 def _everybody(release: Any, truth: Microdata, name: str) -> Candidates:
@@ -137,7 +140,8 @@ def mask_probes(release: Any, truth: Microdata, sensitive: str | None) -> Iterat
         yield Probe("linkage", "takes the row that is nearest", PICKS, linkage)
     who = "takes the commonest value of the nearest rows"
     yield Probe("nearest rows", who, "names the value of {}", nearest)
-    yield from order_probes(release, truth)
+    if not release.drawn:
+        yield from order_probes(release, truth)
 
 
 def least_group(release: Release, within: Sequence[str] | None = None) -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from sfumato.core.arrays import Codes, Flags, Ints
 from sfumato.core.microdata import Microdata
 from sfumato.errors import DataError, SfumatoWarning
 
-_SAME = 0.9  # of those who are alone with their quasi-identifiers in both tables
-_ENOUGH = 20
+_SAME = 0.9  # of all who have a twin: then they are taken for people of the table
+_ENOUGH, _DEVIATIONS = 20, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,27 +72,62 @@ class Study:
 
 
 def shared(others: Studied, people: Studied, shown: Candidates) -> Flags:
-    """Which of the others are people of the table, if any seem to be.
+    """Which of the others are people of the table, as many as seem to be.
 
-    In a low number of dimensions strangers look alike. So tables are taken to share people only if
-    those who are alone with their quasi-identifiers in both have the same value nearly always; and
-    then everybody is shared who has a twin, values included, as often as there are twins.
+    In a low number of dimensions strangers look alike, and often have the same value. How often, is
+    seen in the table itself: one half of its people are strangers to those who are alone with their
+    quasi-identifiers in the other half. Where the others agree with these more often than strangers
+    do, beyond chance, the rest of their agreement is that of people with themselves. So many are
+    left out of those who have a twin, values included, and all who have if that is nearly the same.
     """
     sizes = [one.size for one in shown.quasi]
     here, there = _numbered(people.points, others.points, sizes)
-    alone = _alone(here), _alone(there)
-    value_of = dict(zip(here[alone[0]].tolist(), people.values[alone[0]].tolist(), strict=True))
-    met = [
-        value_of[key] == value
-        for key, value in zip(
-            there[alone[1]].tolist(), others.values[alone[1]].tolist(), strict=True
-        )
-        if key in value_of
-    ]
-    if len(met) < _ENOUGH or np.mean(met) < _SAME:
-        return np.zeros(len(there), np.bool_)
+    random = np.random.default_rng(0)
+    half = random.random(len(here)) < 1 / 2
+    met = strangers = _Met(0, 0)
+    alone = 0
+    for inside in (half, ~half):
+        only = _alone(here[inside])
+        known = here[inside][only], people.values[inside][only]
+        alone += int(only.sum())
+        met = met.and_more(_met(there, others.values, *known))
+        strangers = strangers.and_more(_met(here[~inside], people.values[~inside], *known))
     width = shown.n_values + 1
-    return _twins(there * width + others.values, here * width + people.values)
+    twins = _twins(there * width + others.values, here * width + people.values)
+    same = met.times * _beyond(met, strangers) * len(here) / max(alone, 1)
+    if same < _SAME * twins.sum():
+        twins[random.permutation(np.flatnonzero(twins))[round(same) :]] = False
+    return twins
+
+
+class _Met(NamedTuple):
+    """How often somebody has the quasi-identifiers of a known person, and the value as well."""
+
+    times: int
+    agreeing: int
+
+    def and_more(self, other: _Met) -> _Met:
+        return _Met(self.times + other.times, self.agreeing + other.agreeing)
+
+
+def _met(numbers: Ints, values: Ints, known: Ints, their_values: Ints) -> _Met:
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known[order], numbers), max(len(known) - 1, 0))
+    if not len(known):
+        return _Met(0, 0)
+    found = known[order][place] == numbers
+    agreeing = found & (their_values[order][place] == values)
+    return _Met(int(found.sum()), int(agreeing.sum()))
+
+
+def _beyond(met: _Met, strangers: _Met) -> float:
+    """The share of those met who are nobody else, if it is more than chance; 0 if not."""
+    if met.times < _ENOUGH:
+        return 0.0
+    usual = (strangers.agreeing + 1) / (strangers.times + 2)
+    noise = np.sqrt(usual * (1 - usual) * (1 / met.times + 1 / (strangers.times + 2)))
+    more = met.agreeing / met.times - usual
+    return float(more / (1 - usual)) if more > _DEVIATIONS * noise else 0.0
 
 
 def _numbered(first: Codes, second: Codes, sizes: list[int]) -> tuple[Ints, Ints]:

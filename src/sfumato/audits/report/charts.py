@@ -18,6 +18,7 @@ _BOTTOM, _TOP, _LEFT = 150.0, 12.0, 46.0
 _HEIGHT = 190
 _LOPSIDED = 50
 _WIDEST = 40.0  # of columns
+_LONG = 10_000  # percent, for which there is no room in full
 _FINEST = 0.001  # errors below a tenth of a percent are drawn as that
 
 
@@ -190,4 +191,5 @@ def _band_hint(band: Band) -> str:
 
 
 def _share(mark: float) -> str:
-    return f"{mark * 100:,g}%"
+    shown = mark * 100
+    return f"{short(shown)}%" if shown >= _LONG else f"{shown:,g}%"

@@ -37,7 +37,7 @@ def _questions(found: Usefulness) -> str:
 
 def _question(one: Conditional, *, best: bool) -> tuple[str, ...]:
     name = f"{safe(one.sensitive, 40)} by {safe(' and '.join(one.columns), 60)}"
-    kept = percent(one.kept) if one.associated else "nothing to keep"
+    kept = _kept(one.kept) if one.associated else "nothing to keep"
     bar = meter(max(one.kept, 0.0)) if one.associated else ""
     more = ["–" if one.best is None else percent(one.best)] if best else []
     return (name, bar, kept, percent(one.distance), percent(one.marginals), *more)
@@ -122,6 +122,10 @@ def _learners(found: Usefulness) -> str:
         table(head, rows), "Trained on the release, tested on the table",
         "A third of the table was held out for the test.",
     )  # fmt: skip
+
+
+def _kept(share: float) -> str:
+    return percent(share) if share >= 0 else "none: worse than the marginals"
 
 
 def _formulas() -> str:

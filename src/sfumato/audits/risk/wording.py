@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 MOST_IMPORTANT = 3
 _LISTED = 6  # names of columns in a sentence
 _SETS = 3
+_LITTLE = 0.0005  # which would be rounded to nothing
 
 FORMULAS = {
     "prosecutor": "1 / f: one of the f people who look alike, sought by somebody who knows that "
@@ -29,7 +30,8 @@ def sentences(risk: Risk) -> Iterator[str]:
     """Everything, the most important first."""
     yield _about_finding(risk)
     known = f"their {listed(risk.quasi)}"
-    for one in risk.attributes:
+    # where only some are told, the most exposed ones must be among them
+    for one in sorted(risk.attributes, key=lambda one: (-one.certain, -one.exposed)):
         yield _about_value(one, known)
         known = "these"  # which need no second list
     yield _about_all(risk)
@@ -38,7 +40,8 @@ def sentences(risk: Risk) -> Iterator[str]:
     if risk.households is not None:
         yield (
             "Whoever finds one member has found the household: on average a person is found with "
-            f"a chance of {risk.households.average:.1%}, at worst {risk.households.highest:.0%}."
+            f"a chance of {_share(risk.households.average)}, at worst "
+            f"{risk.households.highest:.0%}."
         )
 
 
@@ -56,6 +59,13 @@ def people(amount: int) -> str:
     return f"{amount:,} {'person' if amount == 1 else 'people'}"
 
 
+def _share(value: float) -> str:
+    """A share that is not nothing is not called 0.0%, nor one that is not all 100.0%."""
+    if 0 < value < _LITTLE:
+        return "less than 0.1%"
+    return "more than 99.9%" if 1 - _LITTLE < value < 1 else f"{value:.1%}"
+
+
 def _about_finding(risk: Risk) -> str:
     known = listed(risk.quasi)
     if not risk.unique_rows:
@@ -64,7 +74,7 @@ def _about_finding(risk: Risk) -> str:
             "least who look alike."
         )
     stand = "stands" if risk.unique_rows == 1 else "stand"
-    share = f"{risk.unique_rows / risk.people:.1%}"
+    share = _share(risk.unique_rows / risk.people)
     seen = "finds the row" if risk.exact else "sees that the person is in the table"
     return (
         f"{people(risk.unique_rows)} of {risk.people:,} ({share}) {stand} alone on {known}: "
@@ -94,9 +104,10 @@ def _about_all(risk: Risk) -> str:
         ("", "") if inside else
         (" in the population", " by whoever knows that they are in the table")
     )  # fmt: skip
+    many = risk.rows_in_small_classes
     return (
-        f"Whoever looks for everybody{there} finds about {people(found)} ({risk.marketer:.1%}); "
-        f"{people(risk.rows_in_small_classes)} ({risk.rows_in_small_classes / risk.people:.1%}) "
+        f"Whoever looks for everybody{there} finds about {people(found)} "
+        f"({_share(risk.marketer)}); {people(many)} ({_share(many / risk.people)}) "
         f"are found with a chance above 20%{knowing}."
     )
 
@@ -131,5 +142,5 @@ def _about_population(risk: Risk) -> Iterator[str]:
     yield (
         f"Among {found.size:,.0f} people of the population about {found.unique:,.0f} are unlike "
         f"all others ({found.estimator}); a person of the table is found there with a chance of "
-        f"{outside.average:.1%} on average, {outside.highest:.0%} at worst."
+        f"{_share(outside.average)} on average, {_share(outside.highest)} at worst."
     )

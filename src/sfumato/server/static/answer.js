@@ -129,13 +129,15 @@ function chartParts(answer, name, schema, { even }) {
   const title = make("h3", { text: words });
   const inexact = rows.some((row) => !isExact(row.answer));
   const sure = inexact ? certain(rows) : new Set(rows);
-  const order = inexact ? orderWords(rows) : "";
+  const line = onLine(rows, answer.by);
+  const order = inexact ? orderWords(rows, !line) : "";
   const said = order ? [make("p", { class: "ranking", text: order })] : [];
-  if (onLine(rows, answer.by)) {
+  if (line) {
     const placed = rows.filter((row) => row.keys[0] !== null);
     const others = rows.filter((row) => row.keys[0] === null && row.answer.lo !== null);
     return [
       title,
+      ...said,
       columnsChart(placed, words, called(answer.by[0]), { even, sure: new Set(rows) }),
       ...others.map((row) => make("p", { class: "soft small", text: `Where ${called(answer.by[0])} is unknown: ${endsOf(row.answer).join(" to ")}.` })),
     ];

@@ -167,7 +167,8 @@ function examples({ attributes }) {
     add(`How many with ${called(sensitive.name)} ${wanted.words}${also}, by ${called(short.name)}?`, [...(older ? [older] : []), wanted.condition], [short.name]);
   }
   if (sensitive && typeof sensitive.min === "number" && short) {
-    add(`The average ${called(sensitive.name)}, by ${called(short.name)}?`, older ? [older] : [], [short.name], { function: "avg", of: sensitive.name });
+    const whom = older ? ` of people with ${olderWords}` : "";
+    add(`The average ${called(sensitive.name)}${whom}, by ${called(short.name)}?`, older ? [older] : [], [short.name], { function: "avg", of: sensitive.name });
   } else if (sensitive && short) {
     const whom = older ? [older] : [[short.name, { values: [short.values[0]] }]];
     add(`How many of each ${called(sensitive.name)} with ${older ? olderWords : `${called(short.name)} ${valueWords(short.name, short.values[0])}`}?`, whom, [sensitive.name]);

@@ -22,8 +22,8 @@ export function certain(rows) {
   return found;
 }
 
-/** What can be said for certain about the order of groups, in a sentence. */
-export function orderWords(rows) {
+/** What can be said for certain about the order of groups, in a sentence; whether some are drawn in grey. */
+export function orderWords(rows, grey) {
   const known = placed(rows);
   if (known.length < 2) return "";
   const top = known.reduce((a, b) => (numberOf(b.answer.lo) > numberOf(a.answer.lo) ? b : a));
@@ -33,7 +33,7 @@ export function orderWords(rows) {
   }
   const above = `${name(top)} is certainly above ${name(bottom)}: their ranges do not overlap.`;
   const sure = certain(rows).size;
-  if (known.length === 2) return above;
+  if (known.length === 2 || !grey) return above;
   if (sure === known.length) return `No two ranges overlap, so the order is certain: ${name(top)} is the highest, ${name(bottom)} the lowest.`;
   return `${above} ${sure ? `${number(sure)} of ${number(known.length)} groups have a certain place in the order` : "No group has a certain place in the order"}; grey ones cannot be ranked.`;
 }

@@ -21,8 +21,9 @@ from sfumato.server.api.info import schema_of
 from sfumato.server.databases import State
 from sfumato.server.errors import ApiError, internal, refused
 from sfumato.server.http import next_id, to_json
-from sfumato.server.outcomes import Outcome, recorded, settled
+from sfumato.server.outcomes import Outcome, recalled, recorded, settled
 from sfumato.server.questions import Asked
+from sfumato.server.repeats import again
 from sfumato.server.service import Service
 from sfumato.server.wire.answers import Column, Plan, arrow_of, plan_of
 from sfumato.server.wire.catalogs import Catalogs
@@ -107,6 +108,36 @@ class Running:
                 request_id=request_id, method="-", route="wire", status=status,
                 ms=round(1000 * seconds, 2), who=who,
             )  # fmt: skip
+
+    def begun(self, text: str, tokens: Sequence[Token]) -> asyncio.Future[Rows | None] | None:
+        """Begin to answer a question whose answer is remembered; None if it has to be run.
+
+        The rows come when they are recorded, or None if it has to be run after all.
+        """
+        try:
+            grant = self.grant()
+        except (ApiError, WireError):
+            return None
+        state = grant.served.state
+        plan = self.catalogs(state).plans.get(self._key(text, tokens))
+        if plan is None:
+            return None
+        outcome = recalled(state, plan.asked)
+        if outcome.answered is None:
+            return None
+        lines = plan.lines(outcome.answered)
+        done: asyncio.Future[Rows | None] = asyncio.get_running_loop().create_future()
+
+        def settle(rows: Rows | None) -> None:
+            if not done.done():  # it was cancelled
+                done.set_result(rows)
+
+        def send(_: str, told: Outcome) -> None:
+            settle(self._shown(plan, lines, told))
+
+        way = ("wire", "-")
+        is_begun = again(self.service, grant, state, outcome, way, send, lambda: settle(None))
+        return done if is_begun else None
 
     async def columns(self, text: str, tokens: Sequence[Token]) -> Sequence[Column] | None:
         """The columns that a statement will show, without running it; None if there are none."""
@@ -204,16 +235,23 @@ class Running:
         lines = () if outcome.answered is None else plan.lines(outcome.answered)
         await recorded(self.service, grant, request_id, state, [outcome])
         outcome.require_answer()
+        return self._shown(plan, lines, outcome)
+
+    def _shown(self, plan: Plan, lines: Sequence[Sequence[Any]], outcome: Outcome) -> Rows:
         self.settings.receipt = outcome.receipt
         reported = [(RECEIPT, outcome.receipt)]
         return Rows(plan.columns, lines, f"SELECT {len(lines)}", reported, outcome.notes)
+
+    def _key(self, text: str, tokens: Sequence[Token]) -> tuple[str, str, int]:
+        """What a plan depends on."""
+        return self.settings.mode, text, tokens[0].start
 
     async def _plan(self, grant: Grant, state: State, text: str, tokens: Sequence[Token]) -> Plan:
         """What is asked, and how it is shown; long texts are read in a thread."""
         mode = self.settings.mode
         if mode == "arrow":
             return arrow_of(text)
-        plans, key = self.catalogs(state).plans, (mode, text, tokens[0].start)
+        plans, key = self.catalogs(state).plans, self._key(text, tokens)
         found = plans.get(key)
         if found is None:
             catalog = state.responder.catalog

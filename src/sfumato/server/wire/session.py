@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from sfumato.server.errors import ApiError
 from sfumato.server.wire import messages
@@ -29,6 +30,7 @@ from sfumato.server.wire.running import Rows, Running
 from sfumato.server.wire.statements import next_status, require_usable
 from sfumato.server.wire.tokens import Token, statements_of
 
+Result = TypeVar("Result")
 _MOST = 1_000  # statements and portals that are kept, and in all so many bytes
 _KEPT = 4_194_304
 
@@ -63,7 +65,7 @@ class Session:
     _statements: dict[str, Prepared] = field(default_factory=dict)
     _portals: dict[str, Portal] = field(default_factory=dict)
     _skipping: bool = False
-    _waiting: asyncio.Future[Rows] | None = None
+    _waiting: asyncio.Future[Any] | None = None
     _given_up: bool = False
 
     async def serve(self, kind: bytes, content: bytes) -> None:
@@ -137,11 +139,19 @@ class Session:
 
     async def _awaited(self, text: str, tokens: Sequence[Token]) -> Rows:
         """Wait for a statement; one that is given up goes on to its record."""
-        work = asyncio.ensure_future(self.running.run(_piece(text, tokens), tokens))
+        piece = _piece(text, tokens)
+        known = self.running.begun(piece, tokens)
+        rows = None if known is None else await self._unless_given_up(known)
+        if rows is None:
+            work = asyncio.ensure_future(self.running.run(piece, tokens))
+            rows = await self._unless_given_up(asyncio.shield(work))
+        return rows
+
+    async def _unless_given_up(self, waiting: asyncio.Future[Result]) -> Result:
         self._given_up = False
-        self._waiting = asyncio.shield(work)
+        self._waiting = waiting
         try:
-            return await self._waiting
+            return await waiting
         except asyncio.CancelledError:
             if not self._given_up:
                 raise

@@ -121,6 +121,8 @@ class KeptBook(ABC):
     def _record(self, line: tuple[Any, ...]) -> Record:
         number, time, *entry, previous, digest = line
         try:
+            if not all(map(isinstance, line, _TYPES)):
+                raise TypeError("a column of another type")  # SQLite keeps what it is given
             return Record(number, time, Entry(*entry), digest, previous)
         except (TypeError, ValueError, AttributeError) as error:
             raise StoreError(
@@ -134,4 +136,9 @@ def line_of(record: Record) -> tuple[Any, ...]:
     return (record.number, record.time, *entry, record.previous, record.digest)
 
 
+_OPTIONAL = ("canonical", "answer")
+_TYPES = tuple(
+    int if name in ("number", "generation") else str | None if name in _OPTIONAL else str
+    for name in COLUMNS
+)
 _FIELDS = attrgetter(*ENTRY_FIELDS)

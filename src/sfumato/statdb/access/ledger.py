@@ -201,6 +201,8 @@ class Ledger(KeptBook):
     def _added(self, entries: Sequence[Entry]) -> list[Record]:
         found = self._opened.many(_LAST)
         number, digest, time = found[0] if found else (0, self.genesis, "")
+        if type(digest) is not str or type(time) is not str:
+            raise self._damaged(f"record {number} is none")
         records = chained(entries, Head(number, digest), time)
         for entry in entries:
             if entry.kept is not None:
@@ -210,7 +212,12 @@ class Ledger(KeptBook):
 
     def _read_announced(self) -> int | None:
         generation: int | None = self._opened.one(_ANNOUNCED)[0]
+        if not isinstance(generation, int | None):
+            raise self._damaged("what holds is no generation")
         return generation
+
+    def _damaged(self, why: str) -> StoreError:
+        return StoreError(f"{self._path} is damaged: {why}", path=self._path)
 
     def _keep(self, name: str | None, answer: str) -> None:
         if not self._opened.many("SELECT 1 FROM answer WHERE sha256 = ?", (name,)):
@@ -262,6 +269,8 @@ def _of(opened: Opened, lock: int | None, *, writes: bool) -> Ledger:
                 f"1 to {VERSION}; use the version that wrote it, or a newer one",
                 path=opened.path,
             )
+        if not isinstance(name, str):
+            raise TypeError("its name is none")
         if writes:
             note_name(opened.path.parent, name)
     except BaseException as error:

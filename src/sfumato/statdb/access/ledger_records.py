@@ -15,7 +15,6 @@ tells whether somebody has asked before.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -164,17 +163,12 @@ def _digest(number: int, time: str, entry: Entry, previous: str) -> str:
     """``digest_of`` a record, several times as fast: a check makes a million of them."""
     text = (
         f'{{"answer":{_text(entry.answer)},"canonical":{_text(entry.canonical)},'
-        f'"generation":{_number(entry.generation)},"kind":{_quoted(entry.kind)},'
+        f'"generation":{entry.generation:d},"kind":{_quoted(entry.kind)},'
         f'"number":{number:d},"previous":{_quoted(previous)},'
         f'"question":{_quoted(entry.question)},"request_id":{_quoted(entry.request_id)},'
         f'"role":{_quoted(entry.role)},"time":{_quoted(time)},"who":{_quoted(entry.who)}}}'
     )
     return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def _number(number: Any) -> str:
-    """As JSON; in a file that somebody has changed it may be something else."""
-    return str(number) if type(number) is int else json.dumps(number)
 
 
 def _text(text: str | None) -> str:

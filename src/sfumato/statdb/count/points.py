@@ -4,7 +4,8 @@ A pair of codes is one code, that of x times the size of y's domain plus that of
 a list of runs, as the condition on any attribute is (conditions.py): one for each code of x that it
 reaches. In the index it is a rectangle of ranges, of which those are kept that lie inside
 (point_kernel.py). Distances are those of a plane, in the units of both columns; a point lies in a
-circle if (x - a)^2 + (y - b)^2 <= r^2 in double precision. Who lacks x or y lies in none.
+circle if (x - a)^2 + (y - b)^2 <= r^2 in double precision, for radii of any size: all three are
+divided by a power of two first. Who lacks x or y lies in none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import frexp
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +25,8 @@ from sfumato.core.predicates import Both, Predicate, Within
 from sfumato.errors import QueryRefused, SchemaError
 from sfumato.queries.columns import Catalog
 from sfumato.statdb.count.conditions import Axis, Conditions, Run, Runs, common
+
+_LEAST = -1000  # a power of two for a radius of 0, below which squares of doubles are 0
 
 
 class Region(NamedTuple):
@@ -118,10 +122,10 @@ class PointAxis:
     def _inside(self, circle: Within) -> tuple[Codes, Codes]:
         """The first and last code of y in a circle, for every code of x."""
         across, along = self._lines
-        with np.errstate(over="ignore", invalid="ignore"):
-            beside = (across - circle.x) ** 2
-            left = circle.radius**2 - beside
-            reach = np.sqrt(np.maximum(left, 0.0))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            beside = _scaled(across - circle.x, circle) ** 2
+            left = _scaled(circle.radius, circle) ** 2 - beside
+            reach = np.ldexp(np.sqrt(np.maximum(left, 0.0)), _power(circle))
         first = np.searchsorted(along, circle.y - reach, "left")
         last = np.searchsorted(along, circle.y + reach, "right") - 1
         # the root is rounded: what decides is the sum of squares
@@ -141,13 +145,25 @@ class PointAxis:
         _, along = self._lines
         there = (at >= 0) & (at < len(along))
         y = along[np.clip(at, 0, max(0, len(along) - 1))]
-        with np.errstate(over="ignore", invalid="ignore"):
-            found: Flags = there & (beside + (y - circle.y) ** 2 <= circle.radius**2)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            along_squared = _scaled(y - circle.y, circle) ** 2
+            found: Flags = there & (beside + along_squared <= _scaled(circle.radius, circle) ** 2)
         return found
 
     @cached_property
     def _lines(self) -> tuple[Floats, Floats]:
         return as_floats(self.x.attribute.values), as_floats(self.y.attribute.values)
+
+
+def _power(circle: Within) -> int:
+    """The power of two that a radius is about as large as; of none, one below all numbers."""
+    return frexp(circle.radius)[1] if circle.radius else _LEAST
+
+
+def _scaled(distance: Floats | float, circle: Within) -> Floats:
+    """In about as many radii, so that squares are neither 0 nor too large where it matters."""
+    found: Floats = np.ldexp(distance, -_power(circle))
+    return found
 
 
 def point_axes(

@@ -129,7 +129,7 @@ const use = (label, onclick) => make("button", { type: "button", class: "plain",
 const field = (id, text, input) => make("div", { class: "field" }, make("label", { for: id, text }), input);
 
 function orderForm(column, id, send) {
-  if (!column.values) return [make("p", { class: "soft", text: "There are too many values to put them in an order here; say it in a schema file." })];
+  if (!column.values) return [make("p", { class: "soft", text: "There are too many values to put them in an order here, or too long ones; say it in a schema file." })];
   const area = make("textarea", { id: `${id}-order`, rows: Math.min(10, column.values.length + 1), spellcheck: "false", value: column.values.join("\n") });
   return [field(area.id, "The values, the lowest first, one per line", area),
     use("Use this order", () => send(area.value.split("\n").map((line) => line.trim()).filter(Boolean)))];

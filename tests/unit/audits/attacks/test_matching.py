@@ -9,6 +9,7 @@ import pytest
 
 from sfumato.audits.attacks import matching
 from sfumato.audits.attacks.frame import Candidates, Lists
+from sfumato.audits.attacks.kernel import balance
 from sfumato.audits.attacks.matching import likeliest, pins, posterior
 from sfumato.core.arrays import Codes, Counts, Floats
 from sfumato.core.histograms import Histograms
@@ -163,3 +164,16 @@ def test_nobody_is_named_without_a_group() -> None:
 def test_a_repr_shows_sizes_only() -> None:
     shown = repr(grouped(planted(4, 0.5, seed=1), np.zeros(4, np.int32)))
     assert shown == "Candidates(4 persons, 4 claims, 1 groups)"
+
+
+def test_a_value_that_hardly_anybody_gives_is_scaled_without_end() -> None:
+    """Classes of thousands have scores whose chances are next to nothing, and still a ratio."""
+    scores = np.array([0.0, -709.5, 0.0, -709.8])
+    scale, mass, counts = np.zeros(2), np.empty(4), np.array([10**6, 10**6])
+    starts, slots = np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32)
+    scores[[1, 3]] -= 30
+    balance(scores, np.full(2, 10**6), starts, slots, counts, scale, mass, 200, 1e-9)
+    assert np.isfinite(scale).all()
+    assert np.isfinite(mass).all()
+    assert mass.reshape(2, 2).sum(axis=1) == pytest.approx([10**6] * 2)
+    assert mass[1] > mass[0]

@@ -84,6 +84,22 @@ def test_an_order_that_nobody_expects_is_found(order: Any, least: float) -> None
     assert one.outcome.attacker.n == N // 2
 
 
+def few_last(people: Counts) -> Any:
+    """The rarest value, where somebody of it is met at all, as a column of nulls might be."""
+    rarest = int(FREQUENCY.argmin())
+    return np.where(CODES[people] == rarest, 2.0, np.random.default_rng(1).random(len(people)))
+
+
+def test_those_whom_a_mean_hides_are_found() -> None:
+    leak = sorted_by(few_last, near=True)
+    assert attacked(leak).verdict == "held"
+    one = attacked(leak, attack="places, surest")
+    assert one.outcome.attacker.n == N // 2 // 20
+    assert one.outcome.attacker.right > 0.6
+    assert one.verdict == "beaten"
+    assert one.outcome.valid
+
+
 def test_the_fixed_orders_are_blind_to_it() -> None:
     """Or there would be no need to learn."""
     release = sorted_by(by_frequency, near=False)
@@ -104,6 +120,7 @@ def test_published_places_tell_nothing(form: Any, near: bool) -> None:
     one = attacked(release)
     assert one.outcome.attacker.right < 0.25 + 4 * one.outcome.attacker.noise
     assert one.verdict == "held"
+    assert attacked(release, attack="places, surest").verdict == "held"
 
 
 def test_control_an_order_by_chance_tells_nothing() -> None:

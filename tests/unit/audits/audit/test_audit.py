@@ -13,14 +13,15 @@ import pytest
 import sfumato as sf
 from sfumato.audits.attacks.frame import Candidates
 from sfumato.audits.attacks.matching import Guesses
-from sfumato.audits.attacks.outside import Outside
+from sfumato.audits.attacks.outside import Outside, Studied, studied
 from sfumato.audits.attacks.releases import candidates_of
 from sfumato.audits.attacks.results import Accuracy, Outcome, Scene, Trial, shuffled
 from sfumato.audits.audit.control import control_of, remade
 from sfumato.audits.audit.findings import READ, Audit, Finding
+from sfumato.audits.audit.study import shared
 from sfumato.core.arrays import Ints
 from sfumato.errors import DataError, OutputExists, ParameterError, SchemaError, SfumatoWarning
-from tests.support.attacks import planted
+from tests.support.attacks import SCHEMA, planted
 from tests.support.seeds import long_seed
 
 PEOPLE, OTHERS = planted(3_000, 0.5, seed=1), planted(3_000, 0.5, seed=2)
@@ -174,6 +175,30 @@ def test_others_who_are_in_the_table_are_left_out() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # strangers who look alike are no reason to warn
         sf.audit(FAR, PEOPLE, others=OTHERS, attacks=["reader"], seed=1)
+
+
+@pytest.mark.parametrize("many", [600, 1_500, 2_900])
+def test_others_of_whom_some_are_in_the_table_are_left_out_as_many_as_they_are(many: int) -> None:
+    """Strangers who look alike, and have the same value, stay."""
+    some = np.arange(many), np.arange(3_000 - many)
+    both = [one.take(rows) for one, rows in zip((PEOPLE, OTHERS), some, strict=True)]
+    columns = {
+        name: pa.concat_arrays([one.attributes[name].decode(one.codes[name]) for one in both])
+        for name in PEOPLE.codes
+    }
+    mixed = sf.Microdata.from_arrow(pa.table(columns), SCHEMA)
+    with pytest.warns(SfumatoWarning, match="of 3,000 others seem to be people") as caught:
+        sf.audit(FAR, PEOPLE, others=mixed, attacks=["reader"], seed=1)
+    said = str(caught[0].message).partition(" of ")[0].replace(",", "")
+    assert abs(int(said) - many) < 150
+
+
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_strangers_of_the_same_population_are_nobody_else(seed: int) -> None:
+    shown = candidates_of(FAR, PEOPLE)
+    people = Studied(shown.points[shown.person_points], Scene.of(shown, PEOPLE).truth)
+    others = studied(shown, planted(3_000, 0.5, seed), "illness")
+    assert not shared(others, people, shown).any()
 
 
 def test_without_a_promise_about_guesses_the_plain_reader_is_the_measure() -> None:

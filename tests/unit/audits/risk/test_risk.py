@@ -44,6 +44,28 @@ def test_the_figures_of_a_table_that_can_be_counted_by_hand() -> None:
     assert risk.sentences[1].startswith("4 people's pay is certain to whoever knows their age and")
 
 
+def test_the_most_exposed_column_is_told_of_first() -> None:
+    rows = pa.table({"age": [1, 1, 2, 2], "job": [1, 2, 3, 4], "ill": [5, 5, 6, 7]})
+    risk = sf.assess(rows, sf.Schema(quasi=["age"], sensitive=["job", "ill"]))
+    assert risk.sentences[1].startswith("2 people's ill is certain to whoever knows their age ")
+    assert risk.sentences[2].startswith("Nobody's job is certain to whoever knows these; of 4 ")
+
+
+def test_a_share_that_is_not_nothing_is_not_called_so() -> None:
+    n = 6000
+    ages = pa.table({"age": [0, *([1] * (n // 2)), *([2] * (n // 2 - 1))], "w": [1e6] * n})
+    schema = sf.Schema(quasi=["age"])
+    said = " ".join(sf.assess(ages, schema, weight="w").sentences)
+    assert "1 person of 6,000 (less than 0.1%) stands alone" in said
+    assert "(less than 0.1%) are found" in said
+    assert "0.0%" not in said
+    assert ", 0% at worst" not in said
+    nearly = pa.table({"age": [*range(n - 2), 1, 2]})
+    found = sf.assess(nearly, schema)
+    assert f"{n - 4:,} people of 6,000 (99.9%) stand" in found.sentences[0]
+    assert "100.0%" in found.sentences[1]
+
+
 def test_a_value_of_every_second_person_exposes_who_surely_has_it() -> None:
     """Whoever knows nothing guesses it at 50%; at 90% something is known of a person."""
     ages = [20] * 10 + [30] * 10 + [40] * 10
@@ -55,10 +77,10 @@ def test_a_value_of_every_second_person_exposes_who_surely_has_it() -> None:
     assert (common.baseline, common.likely, common.sure, common.exposed) == (2 / 3, 30, 0.9, 10)
     assert (other.likely, other.sure, other.exposed) == (30, 0.5, 30)
     assert risk.sentences[1:3] == (
-        "Nobody's ill is certain to whoever knows their age; of 10 people it can be guessed at 90% "
-        "or more (66.7% of all have the most frequent one).",
-        "Nobody's rare is certain to whoever knows these; of 30 people it can be guessed at 50% or "
-        "more.",
+        "Nobody's rare is certain to whoever knows their age; of 30 people it can be guessed at "
+        "50% or more.",
+        "Nobody's ill is certain to whoever knows these; of 10 people it can be guessed at 90% or "
+        "more (66.7% of all have the most frequent one).",
     )
     assert common.to_dict()["exposed"] == 10
     most = ["no"] * 20 + ["yes"] + ["no"] * 9

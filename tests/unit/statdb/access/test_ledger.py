@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from sfumato.errors import LedgerError, ParameterError, StoreError
+from sfumato.statdb.access.books import COLUMNS
 from sfumato.statdb.access.ledger import FILE, Ledger, Verified
 from sfumato.statdb.access.ledger_records import LONGEST_QUESTION, Entry, digest_of
 from sfumato.statdb.store import HEADER
@@ -240,7 +241,7 @@ def test_records_stay_as_they_are(folder: Path, ledger: Ledger, statement: str) 
     [
         (["UPDATE record SET answer = '[[]]' WHERE number = 3"], "record 3 was changed"),
         (["UPDATE record SET answer = NULL WHERE number = 3"], "record 3 was changed"),
-        (["UPDATE record SET generation = '1a' WHERE number = 3"], "record 3 was changed"),
+        (["UPDATE record SET generation = '1a' WHERE number = 3"], "record 3 is none"),
         (["UPDATE record SET time = '2001' WHERE number = 1"], "record 1 was changed"),
         (["DELETE FROM record WHERE number = 3"], "record 3 is missing"),
         (["DELETE FROM record WHERE number < 3"], "record 1 is missing"),
@@ -265,6 +266,47 @@ def test_tampering_is_found(folder: Path, statements: list[str], problem: str) -
         found = opened.verify()
     assert not found.ok
     assert problem in found.problem
+
+
+@pytest.mark.parametrize("number", [3, 5])
+@pytest.mark.parametrize("value", ["x'ff'", "x'31'", "1.5"])
+@pytest.mark.parametrize("column", [name for name in COLUMNS if name != "number"])
+def test_a_column_of_another_type_is_tampering(
+    folder: Path, column: str, value: str, number: int
+) -> None:
+    """SQLite keeps in any column what it is given; 1.5 becomes a text where texts are."""
+    with Ledger.open(folder) as opened:
+        opened.append([entry(number) for number in range(1, 6)])
+    tampered(folder, f"UPDATE record SET {column} = {value} WHERE number = {number}")
+    with Ledger.open(folder, read_only=True) as opened:
+        found = opened.verify()
+        str(opened.head())
+    assert not found.ok
+    assert f"record {number}" in found.problem
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE record SET digest = x'ff' WHERE number = 1",
+        "UPDATE record SET time = x'ff' WHERE number = 1",
+        "INSERT INTO announced VALUES ('x')",
+    ],
+)
+def test_nothing_is_added_to_what_was_tampered_with(folder: Path, statement: str) -> None:
+    with Ledger.open(folder) as opened:
+        opened.append([entry(1)])
+    tampered(folder, statement)
+    with Ledger.open(folder) as opened, pytest.raises(LedgerError, match="is damaged"):
+        opened.append([entry(2)])
+
+
+def test_a_ledger_has_a_name(folder: Path) -> None:
+    Ledger.open(folder).close()
+    tampered(folder, "UPDATE ledger SET name = x'ff'")
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match="not a ledger of ours"):
+            Ledger.open(folder, read_only=read_only)
 
 
 def test_records_of_another_place_do_not_fit(folder: Path) -> None:

@@ -269,6 +269,9 @@ def tampered(db: sf.StatDB, *statements: str) -> None:
         (["UPDATE record SET who = 'somebody' WHERE number = 2"], "record 2 was changed"),
         (["UPDATE record SET answer = '[]' WHERE number = 2"], "another answer than the store's"),
         (["UPDATE record SET kind = 'none' WHERE number = 2"], "record 2 is none"),
+        (["UPDATE record SET generation = 'x' WHERE number = 2"], "record 2 is none"),
+        (["UPDATE record SET time = x'ff' WHERE number = 2"], "record 2 is none"),
+        (["UPDATE record SET digest = x'ff' WHERE number = 9"], "record 9 is none"),
         (["DELETE FROM record WHERE number = 2"], "record 2 is missing"),
         (
             [
