@@ -188,7 +188,7 @@ def test_publish_says_what_is_left_and_what_k_promises_of_people(place: Path) ->
     done = publish(place, "--k", "6", "--person", "age")
     assert "rows are of" in done.stderr
     assert "promises 6 people" in done.stderr
-    assert "- Nobody stands alone on age and sex: everybody is one of 6 at least" in done.stdout
+    assert "- Nobody stands alone on age and sex: everybody is one of 2 at least" in done.stdout
     assert "- Whoever looks for everybody finds about" in done.stdout
 
 
@@ -463,6 +463,21 @@ def test_inspect_warns_of_several_rows_per_person(place: Path) -> None:
     (warning,) = stated["warnings"]
     assert (warning["name"], warning["distinct"], warning["rows"]) == ("patient_nbr", 50, 100)
     assert said in warning["warning"]
+
+
+def test_inspect_takes_no_rows_for_people_in_silence(place: Path) -> None:
+    table = pa.table({"patient_nbr": [i // 2 for i in range(100)], "age": [30, 31] * 50})
+    pq.write_table(table, place / "visits.parquet")
+    given = ("inspect", "visits.parquet", "-o", "s.toml", "--force")
+    rows, people = sfumato(place, *given), sfumato(place, *given, "--person", "patient_nbr")
+    assert "Who is exposed, every row taken for a person:" in rows.stdout
+    assert "Who is exposed:" in people.stdout
+    for done in (rows, people):
+        command = done.stdout[done.stdout.index("sfumato publish") :]
+        assert " --person patient_nbr " in command
+    published = sfumato(place, *shlex.split(command)[1:], "--no-audit")
+    assert published.returncode == 0, published.stderr
+    assert "everybody is one of 50 at least" in " ".join(published.stdout.split())
 
 
 def test_inspect_without_a_quasi_identifier(place: Path) -> None:

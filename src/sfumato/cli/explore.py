@@ -123,7 +123,7 @@ def explore(
 def _print(page: Console, found: Exploration, written: str | None) -> None:
     refused = [one for one in found.points if one.refused is not None]
     head = ("method", "promise", "guess", "attacked", "surest", "exposed", "kept", "NCP", "")
-    rows = [_row(one, found) for one in found.frontier]
+    rows = [_row(one, found) for one in found.shown]
     title = f"{len(found.frontier)} of {len(found.points)} releases are beaten by no other"
     show.print_whole(page, show.table(title, head, rows))
     for one in refused[:_REFUSED]:

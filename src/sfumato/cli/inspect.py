@@ -82,7 +82,8 @@ def inspect(
         person=person, household=household, weight=weight, population=population,
     )  # fmt: skip
     profiles, schema, risk = seen.profiles, seen.schema, seen.risk
-    repeats = repeated_identifiers(profiles, _identifiers(profiles, schema), seen.rows)
+    found = repeated_identifiers(profiles, _identifiers(profiles, schema), seen.rows)
+    repeats = () if person else found
     if output is not None and schema is not None:
         notes = {column.name: column.reason for column in profiles if column.name in schema.roles}
         write_schema(output, schema, notes=notes, force=force)
@@ -90,7 +91,7 @@ def inspect(
         show.print_json({
             "columns": [_column(column, schema) for column in profiles],
             "risk": risk.to_dict() if risk else None,
-            "warnings": [found.to_dict() for found in repeats],
+            "warnings": [one.to_dict() for one in found],
         })  # fmt: skip
     else:
         page = show.console()
@@ -99,13 +100,15 @@ def inspect(
         _print_hints(page, [one for one in profiles if _role(one, schema) is not None])
         if schema_path is None and schema is not None:
             _print_many(page, schema)
-        _print_repeats(page, () if person else repeats)
+        _print_repeats(page, repeats)
         _print_identifying(page, profiles, schema, seen.rows)
-        _print_risk(page, schema, risk)
+        _print_risk(page, schema, risk, rows_are_people=not repeats)
         if formulas:
             page.print(show.table("Formulas", ("figure", "is"), list(FORMULAS.items())))
     if output is not None:
-        command = _publishing(source, output, as_options(**reading), risk)
+        whose = person or next((one.name for one in repeats), None)
+        options = [*as_options(**reading), *(["--person", whose] if whose else [])]
+        command = _publishing(source, output, options, risk)
         _tell_next(output, schema, command, quiet=as_json)
 
 
@@ -186,7 +189,9 @@ def _print_identifying(
                 show.say(page, Text("Warning: ", "yellow"), f"{said}.")
 
 
-def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None:
+def _print_risk(
+    page: Console, schema: Schema | None, risk: Risk | None, *, rows_are_people: bool
+) -> None:
     if schema is None or risk is None:
         show.say(
             page,
@@ -194,7 +199,8 @@ def _print_risk(page: Console, schema: Schema | None, risk: Risk | None) -> None
             "the columns that others may know in a schema file, and inspect again with -s.",
         )
         return
-    show.say(page, show.bold("Who is exposed:"))
+    said = "Who is exposed" if rows_are_people else "Who is exposed, every row taken for a person"
+    show.say(page, show.bold(f"{said}:"))
     for sentence in risk.sentences:
         show.say(page, f"- {sentence}")
     show.say(page, f"As it stands the table is {risk.smallest_class:,}-anonymous.")

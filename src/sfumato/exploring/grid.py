@@ -71,6 +71,11 @@ class Setting:
         return all_of(parts)
 
     @property
+    def about_values(self) -> bool:
+        """Whether anything is promised of sensitive values."""
+        return any(one is not None for one in (self.l, self.t, self.m))
+
+    @property
     def promises(self) -> dict[str, float]:
         """By their letters."""
         given = {"k": self.k, "l": self.l, "t": self.t, "m": self.m}

@@ -11,13 +11,14 @@ from typing import Any
 from sfumato.audits.audit import Audit
 from sfumato.audits.evaluation import attacking
 from sfumato.audits.report.text import percent
-from sfumato.audits.risk import Risk
+from sfumato.audits.risk import AttributeRisk, Risk
 from sfumato.audits.risk.wording import listed
 from sfumato.audits.usefulness import Usefulness
 from sfumato.audits.usefulness.results import MOST
 from sfumato.core.html import card, grid, lines, note, share_bar
 from sfumato.exploring.grid import Setting
 
+_MANY = 0.1  # of all people: where so many are exposed a release is not good
 _NEAR = 0.05  # of usefulness: less is no reason to expose people
 
 
@@ -152,10 +153,12 @@ class Exploration:
     def recommended(self) -> Point:
         """Of the points that keep most or miss it by five points, those at which fewest people's
         value is guessed at 50% or more; of these the most useful, and of those that are as useful
-        within five points the safest. Where none keeps most, of the more useful ones.
+        within five points the safest. Where none keeps most, of the more useful ones. Where a
+        column is sensitive, k-anonymity alone is recommended only if nothing else is feasible.
         """
-        enough = min(MOST, max(one.usefulness for one in self.feasible)) - _NEAR
-        useful = [one for one in self.feasible if one.usefulness >= enough]
+        every = self._promising
+        enough = min(MOST, max(one.usefulness for one in every)) - _NEAR
+        useful = [one for one in every if one.usefulness >= enough]
         fewest = min(one.likely for one in useful)
         some = [one for one in useful if one.likely == fewest]
         best = max(one.usefulness for one in some)
@@ -163,12 +166,28 @@ class Exploration:
         return min(near, key=lambda one: (one.guess, -one.usefulness))
 
     @property
+    def _promising(self) -> tuple[Point, ...]:
+        """Points that promise something of sensitive values, if there are such points and values.
+
+        Whether k alone exposes anybody is luck: of the table, and of the seed.
+        """
+        some = tuple(one for one in self.feasible if one.setting.about_values)
+        return some if some and any(_attributes(one) for one in some) else self.feasible
+
+    @property
+    def shown(self) -> tuple[Point, ...]:
+        """The frontier, and behind it the recommended one if another beats it."""
+        best = self.frontier
+        return best if self.recommended in best else (*best, self.recommended)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Why that one, in plain words."""
         one, some = self.recommended, self.feasible
         many = sum(other.likely > one.likely for other in some)
         told = [
-            _exposed(one), _compared(many, len(some)), _attacked(one), _useful(one), _present(one),
+            _poor(one, some), _exposed(one), _compared(many, len(some)), _attacked(one),
+            _useful(one), _present(one),
         ]  # fmt: skip
         beaten = [other for other in some if other.usefulness > one.usefulness + _NEAR]
         if beaten:
@@ -246,6 +265,32 @@ class Exploration:
             f"Exploration({len(self.points):,} points, {len(self.feasible):,} feasible, "
             f"{len(self.frontier):,} on the frontier, recommended {self.recommended.setting!r})"
         )
+
+
+def _attributes(one: Point) -> Sequence[AttributeRisk]:
+    return () if one.risk is None else one.risk.attributes
+
+
+def _poor(one: Point, some: Sequence[Point]) -> str:
+    """Said first where the best there is exposes many."""
+    if not _is_poor(one):
+        return ""
+    safest = min(some, key=lambda other: (other.likely, -other.usefulness))
+    if _is_poor(safest):
+        return (
+            "No release that was tried is good: at each of them the values of many people can be "
+            f"guessed, {safest.likely:,} at least; promise more of the values, or publish fewer "
+            "columns."
+        )
+    return (
+        f"It is not good, as the values of many people can be guessed; {safest.setting.method} "
+        f"with {safest.setting.words} keeps {percent(safest.usefulness)}, and exposes "
+        f"{_people(safest.likely)}."
+    )
+
+
+def _is_poor(one: Point) -> bool:
+    return any(found.exposed > _MANY * found.people for found in _attributes(one))
 
 
 def _exposed(one: Point) -> str:

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 
 import sfumato as sf
 from sfumato.errors import Infeasible, ParameterError
-from sfumato.exploring import Exploration, Point, Setting
+from sfumato.exploring import Exploration, Point, Setting, results
 from sfumato.exploring.page import drawable, render
 from tests.support.browsing import browser, needs_chromium
 from tests.support.waiting import PATIENCE
@@ -72,7 +72,9 @@ def test_the_frontier_is_what_nobody_beats(found: Exploration) -> None:
 
 def test_the_recommended_one_keeps_most_and_is_safe(found: Exploration) -> None:
     one = found.recommended
-    useful = [other for other in found.feasible if other.usefulness >= 0.65]
+    promising = [other for other in found.feasible if other.setting.about_values]
+    enough = min(0.7, max(other.usefulness for other in promising)) - 0.05
+    useful = [other for other in promising if other.usefulness >= enough]
     assert one in useful
     assert one.likely == min(other.likely for other in useful)
     assert found.reasons
@@ -94,6 +96,49 @@ def test_nobody_is_exposed_for_a_few_points_of_usefulness(safe: float, taken: in
     risk: Any = None
     found = Exploration(risk, (point(3, 0.71, 3500), point(5, safe, 0)))
     assert found.recommended.setting.k == taken
+
+
+def _promised(kept: float, exposed: int, **setting: float) -> Point:
+    """A point of a table of a hundred people, whose guesses are as good as it is useful."""
+    said: Any = SimpleNamespace(exposed=exposed, people=100, common=False)
+    risk: Any = SimpleNamespace(attributes=[said])
+    return Point(Setting("mondrian", **setting), risk=risk, guess=kept / 2, loss=1 - kept)  # type: ignore[arg-type]
+
+
+def test_k_alone_is_recommended_only_where_nothing_else_is_feasible() -> None:
+    nothing: Any = None
+    none: Any = SimpleNamespace(attributes=[])
+    alone, safe = _promised(0.9, 0, k=5), _promised(0.4, 0, k=5, l=2.0)
+    assert Exploration(nothing, (alone, safe)).recommended is safe
+    assert Exploration(nothing, (alone,)).recommended is alone
+    bare = replace(safe, risk=none)
+    assert Exploration(nothing, (alone, bare)).recommended is alone
+
+
+def test_the_recommended_one_is_shown_though_another_beats_it() -> None:
+    nothing: Any = None
+    safe, taken = _promised(0.4, 0, k=5, l=3.0), replace(_promised(0.5, 0, l=2.0), guess=0.3)
+    better = _promised(0.55, 0, k=5)
+    found = Exploration(nothing, (safe, taken, better))
+    assert found.recommended is taken
+    assert found.frontier == (safe, better)
+    assert found.shown == (safe, better, taken)
+    assert Exploration(nothing, (safe,)).shown == (safe,)
+
+
+@pytest.mark.parametrize(
+    ("exposed", "safest", "said"),
+    [
+        (80, 70, "No release that was tried is good: .* 70 at least"),
+        (80, 0, "It is not good, .* mondrian with l = 4 keeps 20.0%, and exposes nobody"),
+    ],
+)
+def test_a_recommendation_that_exposes_many_is_called_so(
+    exposed: int, safest: int, said: str
+) -> None:
+    some = (_promised(0.7, exposed, l=2.0), _promised(0.2, safest, l=4.0))
+    assert re.match(said, results._poor(some[0], some))
+    assert results._poor(_promised(0.7, 10, l=2.0), some) == ""
 
 
 @pytest.mark.parametrize(

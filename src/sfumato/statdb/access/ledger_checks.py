@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.audits.report.text import plural
 from sfumato.core.query import Query
 from sfumato.core.randomness import Randomness
 from sfumato.errors import PromiseBroken, StoreError
@@ -283,7 +284,8 @@ def _versions(reading: _Reading, most: int, seed: int | None) -> Statement:
     problems, randomness, made = _Problems(), Randomness(seed), 0
     questions = list(reading.questions.items())
     ground = ground_of(reading.database)
-    for place in randomness.permutation(len(questions))[: max(0, most)].tolist():
+    drawn = randomness.permutation(len(questions))[: max(0, most)].tolist()
+    for place in drawn:
         text, number = questions[place]
         for problem in _flaws(ground, query_of(text), randomness):
             made += 1
@@ -291,7 +293,8 @@ def _versions(reading: _Reading, most: int, seed: int | None) -> Statement:
                 problems.add(f"record {number}: {problem}")
     return problems.statement(
         f"versions are {reading.database.responder.m}-unique, keep every signature and show what "
-        f"was answered ({made:,} made)"
+        f"was answered ({plural(made, 'version')} made again, of {len(drawn):,} of "
+        f"{plural(len(questions), 'question')})"
     )
 
 

@@ -130,8 +130,9 @@ def locked(folder: Path) -> int:
         return take_lock(folder / LOCK)
     except Busy as error:
         raise StoreError(
-            f"the ledger of {folder} is being written by another process, such as a server; stop "
-            "it first, or open the ledger to read",
+            f"the ledger of {folder} is being written by another process, such as a server: ask "
+            "that server, or stop it first; what was asked can be read meanwhile (sfumato statdb "
+            "log)",
             path=folder,
         ) from error
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -133,10 +134,13 @@ def test_a_good_ledger(db: sf.StatDB) -> None:
     text = "\n".join(check.lines())
     assert "10 different questions" in text
     assert "cut off at the end" in text
-    assert not any(part in text for part in ("(0 made)", "earlier", "could not be read"))
+    assert re.search(r"\([1-9]\d* versions made again, of 10 of 10 questions\)", text)
+    assert not any(part in text for part in ("earlier", "could not be read"))
     assert check.to_dict()["head"] == str(check.head)
     assert check.to_dict()["not_checked"] == 0
     json.dumps(check.to_dict())
+    # which ones is chance, and so is how many versions they have
+    assert "of 3 of 10 questions)" in "\n".join(check_log(db.path, versions=3).lines())
 
 
 @pytest.mark.filterwarnings("ignore:the schema does not declare")
