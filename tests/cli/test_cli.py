@@ -334,6 +334,18 @@ def test_demo_keeps_other_folders(place: Path) -> None:
     assert sfumato(place, "demo", "-o", "mine", "--force").returncode == 0
 
 
+def test_demo_gives_its_table_away_and_replaces_nothing(place: Path) -> None:
+    done = sfumato(place, "demo", "--table", "new/tried")
+    assert done.returncode == 0, done.stderr
+    advised = done.stdout.split("Publish it: ")[1]
+    published = sfumato(place, *shlex.split(advised)[1:])
+    assert published.returncode == 0, published.stderr
+    mine = (place / "patients.csv").read_bytes()
+    refused(sfumato(place, "demo", "--table", "."), place, "patients.csv exists")
+    assert (place / "patients.csv").read_bytes() == mine
+    assert not (place / "patients.toml").exists()
+
+
 ODD_NAMES = [
     "[bold]",
     "[/x]",
