@@ -195,6 +195,28 @@ def test_publish_says_what_is_left_and_what_k_promises_of_people(place: Path) ->
     assert "- Whoever looks for everybody finds about" in done.stdout
 
 
+def test_a_mistyped_command_or_method_is_asked_about(place: Path) -> None:
+    done = sfumato(place, "publsh")
+    assert done.returncode == 2
+    assert "did you mean 'publish'?" in done.stderr
+    for command in (PUBLISH, ("explore", "patients.csv", "-s", "schema.toml")):
+        done = sfumato(place, *command, "--k", "5", "--method", "mondrain")
+        refused(done, place, "did you mean 'mondrian'?")
+    assert "did you mean" not in sfumato(place, "frobnicate").stderr
+
+
+def test_refusals_name_options_and_nothing_of_python(place: Path) -> None:
+    assert publish(place, "--k", "5").returncode == 0
+    again = publish(place, "--k", "5")
+    assert again.returncode == 2
+    assert "or replace it with --force\n" in again.stderr
+    (place / "bare.csv").write_text("12,f,flu\n13,m,cold\n")
+    bare = sfumato(place, "inspect", "bare.csv")
+    assert "say --header; " in bare.stderr
+    assert "with --names, " in bare.stderr
+    assert "=" not in bare.stderr
+
+
 def test_a_wrong_command_or_option_is_bad_use(place: Path) -> None:
     for arguments in (["publsh"], ["publish"], ["verify", "out", "--frobnicate"]):
         done = process(place, *arguments)
