@@ -18,5 +18,4 @@ class Choice(click.Choice):  # type: ignore[type-arg]
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             asked = did_you_mean(str(value), map(str, self.choices))
-            error.message = f"{error.message} {asked}".rstrip()
-            raise
+            raise click.BadParameter(f"{error.message} {asked}".rstrip(), ctx, param) from None

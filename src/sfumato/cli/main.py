@@ -78,8 +78,7 @@ class _Lazy(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             asked = did_you_mean(args[0], _COMMANDS)
-            error.message = f"{error.message} {asked}".rstrip()
-            raise
+            raise click.UsageError(f"{error.message} {asked}".rstrip(), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
