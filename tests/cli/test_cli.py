@@ -529,7 +529,7 @@ def test_inspect_stays_readable(place: Path, capsys: pytest.CaptureFixture[str],
     assert _run(["inspect", "wide.parquet"]) == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
-    for word in (*names, "timestamp[us, tz=UTC]", "quasi"):
+    for word in (*names, "dates with time", "quasi"):
         assert word in shown
     assert "and 36 more:" in " ".join(shown.split())
     assert "Largest feasible k" not in shown
@@ -565,3 +565,14 @@ def test_a_time_limit_is_for_searches(place: Path) -> None:
     done = publish(place, "--k", "5", "--method", "local", "--time-limit", "soon")
     assert done.returncode == 2
     assert "soon" in done.stderr
+
+
+def test_inspect_calls_types_as_people_do(place: Path) -> None:
+    (place / "visits.csv").write_text("since,kind\n2020-01-03,a\n2021-02-04,b\n")
+    shown = sfumato(place, "inspect", "visits.csv").stdout
+    assert "dates" in shown
+    assert "texts" in shown
+    for foreign in ("date32", "string", "int64"):
+        assert foreign not in shown
+    told = json.loads(sfumato(place, "inspect", "visits.csv", "--json").stdout)
+    assert told["columns"][0]["type"] == "date32[day]"
