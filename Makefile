@@ -37,6 +37,8 @@ help: ## Print this list
 
 demo: $(VENV)/.runtime ## Publish and verify a small table in the terminal
 	@$(BIN)/sfumato demo
+	@command -v sfumato >/dev/null || \
+		echo 'Commands are in $(BIN); to call them by name: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
 test: lint types browser ## Lint, type check, then run every test
 	@echo "pytest"

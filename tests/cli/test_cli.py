@@ -185,11 +185,36 @@ def test_inspect_says_who_is_exposed(place: Path) -> None:
 
 
 def test_publish_says_what_is_left_and_what_k_promises_of_people(place: Path) -> None:
-    done = publish(place, "--k", "6", "--person", "age")
+    done = publish(place, "--k", "6", "--person", "age", "--seed", "7", "--experiment")
     assert "rows are of" in done.stderr
     assert "promises 6 people" in done.stderr
-    assert "- Nobody stands alone on age and sex: everybody is one of 2 at least" in done.stdout
+    fewest = done.stderr.split("the smallest ")[1].split()[0]  # people, who are fewer than rows
+    assert 1 < int(fewest) < 6
+    alone = f"- Nobody stands alone on age and sex: everybody is one of {fewest} at least"
+    assert alone in done.stdout
     assert "- Whoever looks for everybody finds about" in done.stdout
+
+
+def test_a_mistyped_command_or_method_is_asked_about(place: Path) -> None:
+    done = sfumato(place, "publsh")
+    assert done.returncode == 2
+    assert "did you mean 'publish'?" in done.stderr
+    for command in (PUBLISH, ("explore", "patients.csv", "-s", "schema.toml")):
+        done = sfumato(place, *command, "--k", "5", "--method", "mondrain")
+        refused(done, place, "did you mean 'mondrian'?")
+    assert "did you mean" not in sfumato(place, "frobnicate").stderr
+
+
+def test_refusals_name_options_and_nothing_of_python(place: Path) -> None:
+    assert publish(place, "--k", "5").returncode == 0
+    again = publish(place, "--k", "5")
+    assert again.returncode == 2
+    assert "or replace it with --force\n" in again.stderr
+    (place / "bare.csv").write_text("12,f,flu\n13,m,cold\n")
+    bare = sfumato(place, "inspect", "bare.csv")
+    assert "say --header; " in bare.stderr
+    assert "with --names, " in bare.stderr
+    assert "=" not in bare.stderr
 
 
 def test_a_wrong_command_or_option_is_bad_use(place: Path) -> None:
@@ -332,6 +357,18 @@ def test_demo_keeps_other_folders(place: Path) -> None:
     assert "--force" in done.stderr
     assert (place / "mine" / "release.json").stat().st_mtime_ns == before
     assert sfumato(place, "demo", "-o", "mine", "--force").returncode == 0
+
+
+def test_demo_gives_its_table_away_and_replaces_nothing(place: Path) -> None:
+    done = sfumato(place, "demo", "--table", "new/tried")
+    assert done.returncode == 0, done.stderr
+    advised = done.stdout.split("Publish it: ")[1]
+    published = sfumato(place, *shlex.split(advised)[1:])
+    assert published.returncode == 0, published.stderr
+    mine = (place / "patients.csv").read_bytes()
+    refused(sfumato(place, "demo", "--table", "."), place, "patients.csv exists")
+    assert (place / "patients.csv").read_bytes() == mine
+    assert not (place / "patients.toml").exists()
 
 
 ODD_NAMES = [
@@ -507,7 +544,7 @@ def test_inspect_stays_readable(place: Path, capsys: pytest.CaptureFixture[str],
     assert _run(["inspect", "wide.parquet"]) == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80
-    for word in (*names, "timestamp[us, tz=UTC]", "quasi"):
+    for word in (*names, "dates with time", "quasi"):
         assert word in shown
     assert "and 36 more:" in " ".join(shown.split())
     assert "Largest feasible k" not in shown
@@ -543,3 +580,14 @@ def test_a_time_limit_is_for_searches(place: Path) -> None:
     done = publish(place, "--k", "5", "--method", "local", "--time-limit", "soon")
     assert done.returncode == 2
     assert "soon" in done.stderr
+
+
+def test_inspect_calls_types_as_people_do(place: Path) -> None:
+    (place / "visits.csv").write_text("since,kind\n2020-01-03,a\n2021-02-04,b\n")
+    shown = sfumato(place, "inspect", "visits.csv").stdout
+    assert "dates" in shown
+    assert "texts" in shown
+    for foreign in ("date32", "string", "int64"):
+        assert foreign not in shown
+    told = json.loads(sfumato(place, "inspect", "visits.csv", "--json").stdout)
+    assert told["columns"][0]["type"] == "date32[day]"

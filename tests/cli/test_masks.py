@@ -38,7 +38,7 @@ def test_microaggregate_verify_query_evaluate(place: Path) -> None:
     done = publish(place, "means", "--method", "microaggregate", "--k", "5")
     assert done.returncode == 0, done.stderr
     assert "microaggregate, groups of at least 5 rows" in done.stdout
-    assert "stated: microaggregation (on = sex" in done.stdout
+    assert "stated: sex shows each group's most frequent value, another for " in done.stdout
     assert "people whose nearest row is their own" in done.stdout
     checked = sfumato(place, "verify", "means")
     assert checked.returncode == 0, checked.stdout
@@ -51,9 +51,12 @@ def test_microaggregate_verify_query_evaluate(place: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "stated"),
     [
-        (["noise", "--columns", "age", "--amount", "0.3"], "additive noise (on = age"),
-        (["swap", "--inside", "sex"], "swapping (on = job, reach = 0.1"),
-        (["synthesize", "--least", "4"], "synthetic rows (on = disease"),
+        (["noise", "--columns", "age", "--amount", "0.3"], "age has noise added, "),
+        (
+            ["swap", "--inside", "sex"],
+            "job is exchanged between rows that are at most 0.1 of all ranks apart and are",
+        ),
+        (["synthesize", "--least", "4"], "disease is drawn from a model; "),
     ],
 )
 def test_other_masks_verify_query_evaluate_audit(place: Path, more: list[str], stated: str) -> None:

@@ -32,6 +32,11 @@ def test_perturb_verify_and_query(place: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Published 300 rows: noisy" in done.stdout
     assert "rows with another disease" in done.stdout
+    told = " ".join(done.stdout.split())
+    assert (
+        "promised: a value of disease is kept with a chance of 0.167, or drawn from all 5" in told
+    )
+    assert "with a chance of 1/3" in told
     checked = sfumato(place, "verify", "noisy")
     assert checked.returncode == 0, checked.stderr
     assert "3-perturbation of disease" in checked.stdout

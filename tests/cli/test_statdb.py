@@ -227,3 +227,10 @@ def test_several_files_and_what_is_piped_in_are_a_table(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     done = shell.run("create", "-", *options, "-o", str(tmp_path / "piped"))
     assert (done.code, "Stored 60 rows" in done.out) == (0, True), done.err
+
+
+def test_a_database_is_made_without_an_attack_if_so_asked(shell: Shell) -> None:
+    done = shell.create(SCHEMA, "--no-audit")
+    assert done.code == 0, done.err
+    assert "ttacked" not in done.out
+    assert "Ask it: " in done.out

@@ -14,6 +14,7 @@ from sfumato.core.arrays import Counts, Flags
 from sfumato.io.text_types import _NUMBER, NULL_MARKERS
 
 _MOST_CODES, _ROWS_PER_CODE = 30, 20
+_RUN = 10  # numbers that follow each other from 0 or 1 on, as only counts do
 _MOST_ODD, _LEAST_NUMBERS = 3, 10
 _LONGEST = 30  # letters of an odd value that are shown
 _DECIMAL_COMMA = r"-?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]+)?"
@@ -40,18 +41,31 @@ def weight_hint(name: str) -> str:
     )
 
 
+def code_hint(distinct: int) -> str:
+    """A hint about whole numbers whose name says code; nothing where they are many."""
+    if not 2 < distinct <= _MOST_CODES:
+        return ""
+    return f'{distinct} whole numbers named as codes: if they are, say kind = "categorical"'
+
+
 def _codes(values: pa.Array, counts: Counts) -> str:
     """Few numbers that do not follow each other are seldom amounts: 1, 2, 9."""
     if not 2 < len(values) <= _MOST_CODES or counts.sum() < _ROWS_PER_CODE * len(values):
         return ""
     ends = pc.min_max(values)
     low, high = ends["min"].as_py(), ends["max"].as_py()
-    if high - low + 1 == len(values):
+    if high - low + 1 == len(values) or _counted(values, low, high):
         return ""
     return (
         f"{len(values)} whole numbers with gaps from {low} to {high}: if they are codes, say "
         'kind = "categorical"; if one of them stands for a missing value, name it (--missing)'
     )
+
+
+def _counted(values: pa.Array, low: int, high: int) -> bool:
+    """Whether these are counts, of which nobody has a few of the largest: 0 to 14, 16, 19, 21."""
+    first: int = pc.sum(pc.less(values, low + _RUN)).as_py()
+    return low in (0, 1) and first == _RUN and high < low + _MOST_CODES
 
 
 def _texts(values: pa.Array, counts: Counts) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.audits.column_counts import ColumnCounts
-from sfumato.audits.column_hints import weight_hint
+from sfumato.audits.column_hints import code_hint, weight_hint
 from sfumato.core.foreign import our_errors
 from sfumato.core.schema import Role, Schema
 from sfumato.engines.rows import together
@@ -35,6 +35,7 @@ _IDENTIFIER = (
 # A number of something: of a person if it has many values, of a kind of admission if few.
 _NUMBER = r"(.*_)?(id|nbr|no|nr|num|number|key)|id_.*"
 _ONE_PER_PERSON = r"(.*_)?(ssn|passport|e_?mail|iban|imei|mrn|nhs|uuid|guid)(_.*)?"
+_CODE = r"(^|_)(id|code)$"
 _WEIGHT = r"(.*_)?(weight|weights|wgt|wt|pwgt\w*)"  # of a survey, or of a body
 _SURVEY_WEIGHT = r"(.*_)?(fnlwgt|pwgt\w*)"  # of nothing else, so whole numbers are meant, too
 _MANY = 0.05  # of the rows: more values than that are no categories
@@ -146,6 +147,8 @@ def _profile(name: str, rows: int, found: ColumnCounts) -> ColumnProfile:
     numbers = pa.types.is_floating(kind) or pa.types.is_integer(kind)
     if numbers and re.fullmatch(weight, _plain_name(name)):
         hint = weight_hint(name)
+    if not hint and pa.types.is_integer(kind) and re.search(_CODE, _plain_name(name)):
+        hint = code_hint(distinct)
     return ColumnProfile(name, str(kind), distinct, missing, role, reason, hint)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from importlib import resources
 from pathlib import Path
 
@@ -14,8 +16,10 @@ from sfumato.audits.verify import verify
 from sfumato.cli import show
 from sfumato.cli.summaries import summarize
 from sfumato.engines.reading import read
+from sfumato.errors import OutputExists
 from sfumato.forms.remembering import forget
 from sfumato.io.folders import require_room
+from sfumato.io.paths import usable
 from sfumato.io.schema_files import read_schema
 from sfumato.io.tables import read_table
 from sfumato.models.anonymity import KAnonymity
@@ -24,6 +28,8 @@ from sfumato.verbs import publish
 
 K, L, SHOWN = 5, 3, 3
 FOLDER = "sfumato-demo"
+_DATA = resources.files("sfumato") / "data"
+_FILES = ("patients.csv", "patients.toml")
 
 
 @click.command()
@@ -36,17 +42,25 @@ FOLDER = "sfumato-demo"
     help="Folder for the demo release.",
 )
 @click.option("--force", is_flag=True, help="Replace an earlier release in that folder.")
-def demo(output: str, force: bool) -> None:
+@click.option(
+    "--table",
+    "home",
+    metavar="FOLDER",
+    help="Only write the table and its schema there, for the commands of the documentation.",
+)
+def demo(output: str, force: bool, home: str | None) -> None:
     """Read, assess, publish and verify a table of invented patients.
 
     An earlier demo in the default folder is replaced without asking.
     """
+    if home is not None:
+        _write_table(usable(home))
+        return
     page = show.console()
     force = force or output == FOLDER
     require_room(output, force)
-    home = resources.files("sfumato") / "data"
-    with resources.as_file(home) as folder:
-        source, schema = folder / "patients.csv", read_schema(folder / "patients.toml")
+    with resources.as_file(_DATA) as folder:
+        source, schema = folder / _FILES[0], read_schema(folder / _FILES[1])
         raw, table = read_table(source), read(source, schema)
     page.print(_sample("1. The table as the hospital has it (people invented)", raw))
     risk = assess(table)
@@ -68,6 +82,24 @@ def demo(output: str, force: bool) -> None:
     path = release.write(output, force=force)
     summarize(release.manifest, path)
     _explain(path)
+
+
+def _write_table(folder: Path) -> None:
+    """Give the invented patients and their schema away, and replace nothing."""
+    made = [folder / name for name in _FILES]
+    for path in made:
+        if os.path.lexists(path):
+            raise OutputExists(f"{path} exists; choose another folder", path=path)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in made:
+        path.write_bytes((_DATA / path.name).read_bytes())
+    table, schema = map(str, made)
+    first = shlex.join(
+        ["sfumato", "publish", table, "-s", schema, "--k", str(K), "-o", str(folder / "out")]
+    )
+    page = show.console()
+    show.say(page, f"Written: {table} and {schema} (the people are invented)", wrap=False)
+    show.say(page, f"Publish it: {first}", wrap=False)
 
 
 def _explain(path: Path) -> None:

@@ -16,8 +16,10 @@ from sfumato.errors import SfumatoError
 
 # what each extra is for, and a library that comes with it alone
 _EXTRAS = {
+    "audit": ("audit: one more learner, reconstruction; --learn", "scikit-learn"),
     "dask": ("--engine dask", "distributed"),
     "formats": ("Excel, Stata, SPSS and SAS files", "pyreadstat"),
+    "frames": ("Python: frames of pandas and polars", "polars"),
     "plot": ("pictures of reproduce and evaluate", "matplotlib"),
     "postgres": ("PostgreSQL: tables, shared ledgers", "adbc-driver-postgresql"),
     "server": ("statdb serve, studio", "starlette"),

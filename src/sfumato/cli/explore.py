@@ -13,6 +13,7 @@ from rich.text import Text
 from sfumato.audits.report.text import percent
 from sfumato.audits.report.writing import require_place
 from sfumato.cli import show
+from sfumato.cli.choices import Choice
 from sfumato.cli.persons import person_option, warn_of_repeats
 from sfumato.cli.reading import table_options, taken
 from sfumato.cli.sources import source_argument, typed
@@ -56,7 +57,7 @@ def _numbers(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...]]:
     "--method",
     "methods",
     multiple=True,
-    type=click.Choice(KNOWN),
+    type=Choice(KNOWN),
     help=f"A method to try; may be repeated. By default {', '.join(USUAL)}.",
 )
 @click.option("--k", callback=_numbers(int), metavar="K,...", help="k-anonymity: try each.")

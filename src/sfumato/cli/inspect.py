@@ -15,6 +15,7 @@ from sfumato.audits.inspection import ColumnProfile, Repeats, repeated_identifie
 from sfumato.audits.risk import Risk
 from sfumato.audits.risk.wording import FORMULAS, listed
 from sfumato.cli import show
+from sfumato.cli.kinds import in_words
 from sfumato.cli.reading import memory_option, table_options
 from sfumato.cli.sources import source_argument, typed
 from sfumato.core.schema import Role, Schema
@@ -144,7 +145,7 @@ def _print_columns(
     reasons = guessed and page.width >= _NARROW
     unread = [one.name for one in profiles if one.role and _role(one, schema) is None]
     lines = [
-        (column.name, column.type, column.distinct, column.missing,
+        (column.name, in_words(column.type), column.distinct, column.missing,
          _role(column, schema) or column.reason, *([column.reason] if reasons else []))
         for column in profiles if column.name not in unread
     ]  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -24,6 +25,7 @@ from sfumato.cli.imports import without_needless
 from sfumato.core.address_space import require_least
 from sfumato.core.foreign import as_ours, out_of_memory
 from sfumato.errors import PromiseBroken, SfumatoError, SfumatoWarning, shortened
+from sfumato.io.hints import did_you_mean
 from sfumato.io.unfinished import clear
 
 # A command's module is imported when it is called: --help must not wait for NumPy.
@@ -48,6 +50,10 @@ _COMMANDS = {
 _WHOLE = frozenset({"reproduce", "dask", "spark", "doctor", "audit", "--learn"})
 _THIS = "this command"
 _SCHEMA = "schema_path"
+# force=True (--force), names=[...] (--names), encoding='cp1252' (--encoding cp1252)
+_IN_PYTHON = re.compile(
+    r"\b\w+=(?:True|\.\.\.|\[\.\.\.\]|\{\.\.\.\}) \((--[\w-]+)\)|\b\w+=\S+ \((--[\w-]+ \S+)\)"
+)
 
 
 class _Lazy(click.Group):
@@ -63,6 +69,16 @@ class _Lazy(click.Group):
         command = getattr(import_module(f"sfumato.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return completing(command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, which knows no names to compare a mistyped one with."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            asked = did_you_mean(args[0], _COMMANDS)
+            raise click.UsageError(f"{error.message} {asked}".rstrip(), ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -144,12 +160,17 @@ def _misused(error: click.ClickException) -> int:
 
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"sfumato: warning: {shortened(' '.join(str(message).split()))}", err=True)
+    click.echo(f"sfumato: warning: {shortened(_typed(str(message)))}", err=True)
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"sfumato: {shortened(' '.join(message.split()))}", err=True)
+    click.echo(f"sfumato: {shortened(_typed(message))}", err=True)
     return code
+
+
+def _typed(message: str) -> str:
+    """A message on one line, that names an option as it is typed and not as Python writes it."""
+    return _IN_PYTHON.sub(lambda found: found[1] or found[2], " ".join(message.split()))
 
 
 def _bug(error: Exception) -> int:

@@ -14,6 +14,7 @@ from sfumato.algorithms.base import TIME_LIMIT, Stages
 from sfumato.audits.defaults import QUICK_ROWS
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked, tell_joined
+from sfumato.cli.choices import Choice
 from sfumato.cli.methods import (
     JOINS,
     MASKS,
@@ -80,7 +81,7 @@ _FRONTIER = (
 @click.option("-o", "--output", required=True, metavar="FOLDER", help="Folder to write.")
 @click.option(
     "--method",
-    type=click.Choice([*METHODS, "perturb", *MASKS]),
+    type=Choice([*METHODS, "perturb", *MASKS]),
     default="mondrian",
     show_default=True,
     help="mondrian: boxes, group by group; topdown: the same by clusters; frontier: smaller boxes "
@@ -93,7 +94,7 @@ _FRONTIER = (
 )
 @click.option(
     "--form",
-    type=click.Choice(published_forms()),
+    type=Choice(published_forms()),
     help="Publish the method's groups in another form.",
 )
 @click.option("--k", type=int, help="k-anonymity: at least K rows in a group.")
@@ -203,21 +204,21 @@ _FRONTIER = (
     "--labels",
     is_flag=False,
     flag_value="text",
-    type=click.Choice(["ranges", "sets", "taxonomy", "suppression", "text"]),
+    type=Choice(["ranges", "sets", "taxonomy", "suppression", "text"]),
     help="How boxes are shown if not as the method does; --labels alone: one readable column each.",
 )
 @click.option("--means", is_flag=True, help="Add the group's mean of numerical columns.")
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(["parquet", "csv"]),
+    type=Choice(["parquet", "csv"]),
     default="parquet",
     show_default=True,
     help="File format of the published table.",
 )
 @click.option(
     "--engine",
-    type=click.Choice(["auto", "memory", "stream", *CLUSTERS]),
+    type=Choice(["auto", "memory", "stream", *CLUSTERS]),
     default="auto",
     show_default=True,
     help="stream: read a file that does not fit into memory part by part; dask, spark: the same by "
@@ -245,7 +246,7 @@ _FRONTIER = (
 )
 @click.option(
     "--join",
-    type=click.Choice([*JOINS]),
+    type=Choice([*JOINS]),
     default="refinement",
     show_default=True,
     help="--external: divide the groups of the table further, or everyone at once (direct: "

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from sfumato.audits.defaults import QUICK
+from sfumato.audits.defaults import QUICK, QUICK_ROWS
 from sfumato.cli import show
 from sfumato.cli.attacked import tell_attacked
 from sfumato.cli.ledgers import ledger_option
@@ -111,6 +111,14 @@ for command in (serve, token, log):
     help="How much memory the codes of the table may take, such as 2GB or 500MiB; by default half "
     "of what is free.",
 )
+@click.option(
+    "--audit/--no-audit",
+    "attacked",
+    default=True,
+    show_default=True,
+    help=f"Let a learner attack the database, if it has at most {QUICK_ROWS:,} rows, and say "
+    "what it guesses.",
+)
 @table_options
 @seed_options
 def create(
@@ -124,6 +132,7 @@ def create(
     seed: str | None,
     seed_file: str | None,
     experiment: bool,
+    attacked: bool,
     **options: Any,
 ) -> None:
     """Make a database of SOURCE in a new folder.
@@ -158,7 +167,8 @@ def create(
             "- That is from one answer. Groups are regrouped for every question: whoever compares "
             "answers finds out who shares a value with whom, and guesses better.",
         )
-    tell_attacked(lambda: made.audit(**QUICK), made.responder.n_rows, whole)
+    if attacked:
+        tell_attacked(lambda: made.audit(**QUICK), made.responder.n_rows, whole)
     show.say(page, f"Ask it: {asked}", wrap=False)
 
 

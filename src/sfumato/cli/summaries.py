@@ -11,6 +11,7 @@ from sfumato.audits.report.text import percent, plural
 from sfumato.audits.risk import Risk, assess
 from sfumato.audits.risk.wording import MOST_IMPORTANT, listed
 from sfumato.cli import show
+from sfumato.cli.stated import stated_lines
 from sfumato.core.microdata import Microdata
 from sfumato.core.schema import Role
 from sfumato.errors import SfumatoError
@@ -45,13 +46,8 @@ def summarize(manifest: Manifest, path: Path) -> None:
     if manifest.suppressed:
         show.say(page, f"  left out: {manifest.suppressed:,} rows")
     show.say(page, f"  method: {_method(manifest)}")
-    for promise in manifest.promise:
-        stated = ", ".join(
-            f"{name} = {value}" for name, value in promise.items() if name != "model"
-        )
-        # of masks it is said how they were made, which is no promise
-        word = "stated" if FORMS[manifest.kind].masks and "on" in promise else "promised"
-        show.say(page, f"  {word}: {promise['model']} ({stated})")
+    for told in stated_lines(manifest):
+        show.say(page, f"  {told}")
     if bare := _unpromised(manifest):
         show.say(page, f"  nothing is promised of {listed(bare)} (--l, --t)")
     if manifest.seed is not None:

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from sfumato.core.arrays import Counts, Floats
 from sfumato.core.exact import SAFE
+from sfumato.core.frames import pandas_frame
 from sfumato.core.html import Drawing, card, grid, range_bar
 from sfumato.core.moments import is_moment, of_python
 from sfumato.core.query import ENDINGS
@@ -164,7 +165,7 @@ class Result:
 
     def to_pandas(self) -> pd.DataFrame:
         """The answers as a data frame."""
-        return self.table.to_pandas()
+        return pandas_frame(self.table)
 
     def __len__(self) -> int:
         return len(self.keys)

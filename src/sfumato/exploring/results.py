@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.audits.audit import Audit
 from sfumato.audits.evaluation import attacking
-from sfumato.audits.report.text import percent
+from sfumato.audits.report.text import percent, plural
 from sfumato.audits.risk import AttributeRisk, Risk
 from sfumato.audits.risk.wording import listed
 from sfumato.audits.usefulness import Usefulness
@@ -315,7 +315,9 @@ def _anyway(risk: Risk) -> str:
 
 
 def _compared(many: int, of: int) -> str:
-    return f"At {many} of the {of} points that are feasible more can be guessed so." if many else ""
+    if not many:
+        return ""
+    return f"Of the {plural(of, 'feasible point')} {many} would let more people be guessed so."
 
 
 def _attacked(one: Point) -> str:

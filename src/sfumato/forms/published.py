@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from sfumato.core.askable import Askable
+from sfumato.core.frames import pandas_frame, polars_frame
 from sfumato.core.html import card, grid, share_bar
 from sfumato.errors import ParameterError
 from sfumato.forms.file_names import stems_of
@@ -93,13 +94,11 @@ class Published(Askable):
 
         It is the first table, or the one that is ``about`` a sensitive column.
         """
-        return self._readable(about).to_pandas()
+        return pandas_frame(self._readable(about))
 
     def to_polars(self, about: str | None = None) -> pl.DataFrame:
         """The same as a frame of polars."""
-        import polars
-
-        return polars.DataFrame(self._readable(about))
+        return polars_frame(self._readable(about))
 
     def _readable(self, about: str | None) -> pa.Table:
         if about is None:

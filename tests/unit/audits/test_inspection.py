@@ -172,6 +172,9 @@ def test_codes_and_odd_values_are_hinted_at() -> None:
     found = hints(
         race=[(1, 2, 5, 9)[row % 4] for row in rows],
         children=[row % 5 for row in rows],
+        visits=[(*range(15), 16, 19, 21)[row % 18] for row in rows],
+        admission_type_id=[row % 8 + 1 for row in rows],
+        SexCode=[row % 2 for row in rows],
         flag=[row % 2 * 7 for row in rows],
         age=["unknown" if row == 5 else "89+" if row % 100 == 1 else f"{row % 70}" for row in rows],
         town=[f"town {row % 30}" for row in rows],
@@ -180,7 +183,8 @@ def test_codes_and_odd_values_are_hinted_at() -> None:
         born=[f"{row % 28 + 1}.3.1980" for row in rows],
         seen=[f"{row % 28 + 1}.3.1980" if row % 2 else f"1980-03-{row % 9 + 1:02}" for row in rows],
     )
-    assert set(found) == {"race", "age", "pay", "born", "seen"}
+    assert set(found) == {"race", "age", "pay", "born", "seen", "admission_type_id"}
+    assert "8 whole numbers named as codes" in found["admission_type_id"]
     assert "more than one way" in found["seen"]
     assert "4 whole numbers with gaps from 1 to 9" in found["race"]
     assert "but for '89+' (9 rows), 'unknown' (1 row)" in found["age"]

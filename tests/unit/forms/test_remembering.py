@@ -71,6 +71,17 @@ def test_a_second_release_of_the_same_rows_is_told(tmp_path: Path) -> None:
         boxes().write(tmp_path / "third")
 
 
+def test_of_many_releases_one_that_is_named_is_to_be_converted(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SfumatoWarning)
+        for k in range(4, 9):
+            boxes(k).write(tmp_path / f"of_{k}")
+    with warned("and 2 more") as caught:
+        apart().write(tmp_path / "last")
+    named, advised = str(caught[0].message).split("sfumato convert ")
+    assert f"{advised.split()[0]} (of " in named
+
+
 def test_in_memory_nothing_is_said_and_nothing_is_written(state: Path) -> None:
     apart()
     apart()

@@ -63,7 +63,7 @@ def attackers(
     yield Attacker("deFinetti", "learns from the release alone what goes with what", DeFinetti)
     yield Attacker(
         "logistic deFinetti",
-        "does the same by logistic regression",
+        "learns from the release alone what goes with what, by logistic regression",
         DeFinetti.by_regression,
     )
     yield Attacker(

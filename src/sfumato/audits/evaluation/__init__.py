@@ -38,6 +38,7 @@ from sfumato.audits.evaluation.trials import Effect, trial_of
 from sfumato.audits.join_risk import join_risk
 from sfumato.audits.masking import MaskingRisk, Moment, masking_risk, moments_of
 from sfumato.audits.report.page import render
+from sfumato.audits.report.text import plural
 from sfumato.audits.report.writing import write_page
 from sfumato.audits.risk import Risk, assess
 from sfumato.audits.same_table import require_same
@@ -152,7 +153,7 @@ class Evaluation:
         promise = "promise kept" if self.verification.ok else "promise broken"
         return (
             f"Evaluation({self.name!r}, {self.manifest.rows:,} rows in {self.manifest.groups:,} "
-            f"groups, {promise}, {asked}, {len(self.advice)} pieces of advice)"
+            f"groups, {promise}, {asked}, {plural(len(self.advice), 'piece')} of advice)"
         )
 
 
