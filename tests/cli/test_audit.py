@@ -181,3 +181,13 @@ def test_a_list_tells_who_is_in_a_join_and_who_is_not(tmp_path: Path) -> None:
     assert "Learners studied" not in text
     assert "Files:" not in found.output.partition("Linkage:")[2]  # nothing was found there
     assert "leave it out" in refusal("near", "--list", "people.csv")
+
+
+def test_a_search_for_a_seed_is_about_nobody_and_each_attack_is_said_by_itself() -> None:
+    done = run("near", "--attack", "seed search", "--attack", "logistic deFinetti")
+    assert done.exception is None, done.output
+    told = " ".join(done.output.split())
+    assert "seed search: " in told
+    assert "logistic deFinetti (" in told
+    assert "1 people" not in told
+    assert "does the same" not in told

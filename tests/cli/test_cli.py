@@ -341,6 +341,12 @@ def test_progress_is_shown_and_ending_it_in_the_middle_leaves_nothing(
     assert not [path for path in place.iterdir() if "out" in path.name]
 
 
+def test_the_reconstruction_error_has_a_scale(place: Path) -> None:
+    assert "RCE (0 exact, below 100)" in publish(place, "--k", "5", "--no-audit").stdout
+    apart = publish(place, "--method", "anatomy", "--l", "2", "--no-audit", "--force")
+    assert "RCE of disease (0 exact, below 100)" in apart.stdout
+
+
 def test_demo_explains_itself(place: Path) -> None:
     done = sfumato(place, "demo")
     assert done.returncode == 0, done.stderr

@@ -224,4 +224,6 @@ def _print(page: Console, found: Audit, written: str | None) -> None:
 
 
 def _people(one: Finding) -> str:
-    return f" ({one.outcome.attacker.n:,} people)" if one.fails is None else ""
+    n = one.outcome.attacker.n
+    # a search for a seed succeeds or does not, once, and is about nobody
+    return f" ({n:,} people)" if one.fails is None and n > 1 else ""

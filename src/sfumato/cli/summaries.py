@@ -187,13 +187,14 @@ def _lost(manifest: Manifest) -> list[tuple[str, object]]:
     ]
     if "average_group_size" in figures:
         lost.append(("C_AVG (mean size / k)", figures["average_group_size"]))
+    scale = f"(0 exact, below {manifest.rows:,})"  # a row's share of the sum is below 1
     if isinstance(error, Mapping):
-        return [*lost, *((f"RCE of {name} (0 exact)", value) for name, value in error.items())]
+        return [*lost, *((f"RCE of {name} {scale}", value) for name, value in error.items())]
     if error is None:
         return lost
     return [
         *lost,
-        ("RCE (0 exact)", error),
+        (f"RCE {scale}", error),
         ("NCP (0 exact, 1 nothing left)", figures["ncp"]),
         *_by_attribute(figures["ncp_by_attribute"]),
     ]

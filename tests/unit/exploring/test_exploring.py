@@ -19,6 +19,7 @@ import sfumato as sf
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.exploring import Exploration, Point, Setting, results
 from sfumato.exploring.page import drawable, render
+from sfumato.exploring.results import _compared
 from tests.support.browsing import browser, needs_chromium
 from tests.support.waiting import PATIENCE
 
@@ -380,3 +381,8 @@ def test_every_release_stands_beside_its_attacker(found: Exploration) -> None:
     few = sf.explore(people(60), methods=["mondrian"], k=[5], seed=1)
     assert few.points[0].attacked is None
     assert few.points[0].learned is None
+
+
+def test_how_the_recommended_point_compares_is_one_plain_sentence() -> None:
+    assert _compared(1, 6) == "Of the 6 feasible points 1 would let more people be guessed so."
+    assert _compared(0, 6) == ""
