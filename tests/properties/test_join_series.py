@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterator
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,37 +115,56 @@ class Batch(NamedTuple):
     turn: int
 
 
+class Told(NamedTuple):
+    """A box of a sensitive group: how many lines it has, and who may be led in them."""
+
+    batch: int
+    box: tuple[int, ...]
+    size: int
+    inside: frozenset[int]
+
+
 def batches(world: World, releases: list[sf.JoinRelease]) -> list[Batch]:
     """All sensitive groups, when they came, and whose lines their boxes have: the attacker is told
-    more than anybody knows, of a box with more people in it than lines the first ones.
+    more than anybody knows, of boxes with more people in them than lines a way to deal them out.
 
     The values are people, so that rows can be followed; the attacker below only counts them.
     """
-    found: list[Batch] = []
-    spoken_for: set[int] = set()
-    seen: set[tuple[int, ...]] = set()
+    told: list[Told] = []
+    when: dict[tuple[int, ...], int] = {}
     for turn, release in enumerate(releases):
-        groups: dict[tuple[int, ...], list[tuple[tuple[int, ...], int]]] = {}
+        before = set(when)
+        known = np.flatnonzero(world.listed <= turn).tolist()
         for line in lines_of(release):
-            if line[5] not in seen:
-                groups.setdefault(line[5], []).append((line[:4], line[4]))
-        for values, boxes in groups.items():
-            seen.add(values)
-            own, named = set(values) - spoken_for, []
-            for box, size in boxes:
-                inside = [
-                    one
-                    for one in range(len(world.x))
-                    if one not in spoken_for
-                    and world.listed[one] <= turn
-                    and holds(world, box, one)
-                ]
-                inside.sort(key=lambda one: one not in own)  # rows have lines
-                people = frozenset(inside[:size])
-                named.append((box, people))
-                spoken_for |= people
-            found.append(Batch(named, values, turn))
-    return found
+            if line[5] not in before:
+                when.setdefault(line[5], turn)
+                inside = frozenset(one for one in known if holds(world, line[:4], one))
+                told.append(Told(list(when).index(line[5]), line[:4], line[4], inside))
+    told.sort(key=lambda one: one.batch)
+    people = dealt(told, list(when), frozenset())
+    assert people is not None
+    by_box = [(one.batch, (one.box, some)) for one, some in zip(told, people, strict=True)]
+    return [
+        Batch([named for batch, named in by_box if batch == b], values, turn)
+        for b, (values, turn) in enumerate(when.items())
+    ]
+
+
+def dealt(
+    told: list[Told], values: list[tuple[int, ...]], spoken_for: frozenset[int]
+) -> list[frozenset[int]] | None:
+    """Everybody has one line at most, and who owns a row has one by the time it is published."""
+    if not told:
+        return []
+    first, *rest = told
+    own = frozenset(values[first.batch])
+    free = sorted(first.inside - spoken_for, key=lambda one: one not in own)
+    last = not rest or rest[0].batch != first.batch
+    for some in map(frozenset, combinations(free, first.size)):
+        after = spoken_for | some
+        if (not last or own <= after) and (found := dealt(rest, values, after)) is not None:
+            return [some, *found]
+    return None
 
 
 def holds(world: World, box: tuple[int, ...], one: int) -> bool:

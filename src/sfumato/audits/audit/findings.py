@@ -61,7 +61,7 @@ class Finding:
             return "not promised" if found.attacker.right > 0 else "held"
         if found.gain > NOTEWORTHY:
             return "beaten"
-        if not self.promised:
+        if self.bound_is == READ:
             return "not promised" if found.attacker.right > 0 else "held"
         return "known anyway" if self._known_anyway else "held"
 
