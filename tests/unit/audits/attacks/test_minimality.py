@@ -102,7 +102,7 @@ def test_overlapping_boxes_are_passed_over() -> None:
 
 
 def test_an_audit_says_what_minimality_tells() -> None:
-    table = planted(400, 0.3, seed=2)
+    table = planted(120, 0.3, seed=2)
     release = sf.publish(table, sf.Mondrian(), sf.LDiversity(4), seed=1)
     (one,) = sf.audit(release, table, attacks=["minimality"], seed=1).findings
     assert one.outcome.valid
