@@ -121,10 +121,15 @@ def test_json_and_another_release() -> None:
     assert one["control"]["right"] < 0.3
 
 
+def test_what_beats_a_promise_is_said_with_its_figures() -> None:
+    told = " ".join(run("far", "--attack", "learner").output.split())
+    assert "learner (1,000 people): has studied half of the table; guesses" in told
+    assert "times the" in told
+
+
 def test_every_attack_is_said_in_words_with_its_people() -> None:
     told = " ".join(run("near", "--attack", "reader", "--known", "0.1").output.split())
-    assert "reader (1,000 people): takes all ways" in told
-    assert "25 of 100 are promised" in told
+    assert "reader (1,000 people): takes all ways to hand out a group's values for alike. " in told
     for column in ("surest 5%", "claimed", "control"):
         assert column in told
 

@@ -214,7 +214,9 @@ def _print(page: Console, found: Audit, written: str | None) -> None:
     )
     page.print(show.table(title, columns, lines))
     for one in found.findings:
-        show.say(page, show.bold(one.name), f"{_people(one)}: {one.who}; {one.sentence}.")
+        # of guesses that come to nothing the table has said all but who guesses
+        said = one.who if one.guesses and one.verdict == "held" else f"{one.who}; {one.sentence}"
+        show.say(page, show.bold(one.name), f"{_people(one)}: {said}.")
     for name, why in found.not_run.items():
         show.say(page, show.bold(name), f": not run, {why}.")
     summary = found.summary
