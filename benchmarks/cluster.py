@@ -100,16 +100,23 @@ def main():
     wall = time.perf_counter() - begun[1]
     counters.seconds = time.process_time() - begun[2]
     watch.done.set()
-    print(json.dumps([watch.look() - begun[0], wall, watch.peak, made.groups,
-                      made.metrics["discernibility"], begun[0], vars(counters)]))
+    taken = watch.look() - begun[0]
+    again = Watch()
+    begun.append(again.look())
+    again.start()
+    sf.verify(output, engine="memory" if engine == "stream" else engine).require()
+    again.done.set()
+    print(json.dumps([taken, wall, watch.peak, made.groups, made.metrics["discernibility"],
+                      begun[0], again.look() - begun[-1], again.peak, vars(counters)]))
 
 main()
 """
 
 
 class Measured(NamedTuple):
-    """Seconds of processor time and on the clock, bytes of the largest worker, the groups, and what
-    was counted: bytes at the driver, tasks, stages of each kind, bytes of files by stage.
+    """Seconds of processor time and on the clock, bytes of the largest worker, the groups, what it
+    took to start and to verify, and what was counted: bytes at the driver, tasks, stages of each
+    kind, bytes of files by stage.
     """
 
     taken: float
@@ -118,6 +125,8 @@ class Measured(NamedTuple):
     groups: int
     discernibility: int
     start: float
+    verifying: float
+    verifier: int
     counters: dict[str, Any]
 
 
@@ -148,6 +157,13 @@ def compared(name: str, source: Path) -> Iterator[Line]:
                    found.wall / stream.wall, WALL if engine == "dask" else limit)  # fmt: skip
         yield from _moved(f"{name}, {engine}", found.counters)
         yield Line(f"{name}: memory of a worker, {engine} / 2 GiB", found.peak / WORKER, 1.0)
+        yield Line(
+            f"{name}: memory of a worker that verifies, {engine} / 2 GiB",
+            found.verifier / WORKER,
+            1.0,
+            detail=f"{found.verifying:.1f} s of processor time with its start, "
+            f"{stream.verifying:.1f} s in one process",
+        )
         other = (found.groups, found.discernibility) != (stream.groups, stream.discernibility)
         yield Line(f"{name}: other groups, {engine}", float(other), 0.0, unit="")
 

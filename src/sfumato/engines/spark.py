@@ -30,6 +30,9 @@ from sfumato.errors import MachineError, MissingExtra, ParameterError
 
 _SOON, _FIRST = 15.0, 300.0  # seconds for a first task to end; others may have the executors now
 _REMOTE_MEMORY = 2**30  # of a task, where nothing else is said
+_MISSING = "ModuleNotFoundError"
+_INSTALL = "install it where executors run, or name the Python that has it in PYSPARK_PYTHON"
+_ALLOW = "if executors were lost, allow each more memory"
 logger = logging.getLogger("sfumato")
 
 
@@ -100,10 +103,10 @@ class SparkWorkers:
                     "whether it runs, and try again",
                     doing=DOING,
                 ) from error
+            why = reason(error)
+            helps = _INSTALL if _MISSING in why else _ALLOW
             raise MachineError(
-                f"a task failed on Spark again and again ({reason(error)}); if executors were "
-                "lost, allow each more memory",
-                doing=DOING,
+                f"a task failed on Spark again and again ({why}); {helps}", doing=DOING
             ) from error
         return found
 

@@ -20,7 +20,10 @@ from sfumato.errors import MachineError, ParameterError
 _CONNECT = 10.0  # seconds for a master to answer
 _ATTEMPTS = 4  # of a task; without it a local Spark never tries again
 _HOST = "127.0.0.1"
-_MASTERS = ("spark://", "local", "yarn", "k8s://")
+# Nothing but names passes through the virtual machine: it is to start soon, not to compute fast.
+_BRISK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_LOCAL, _PYTHON = "local", "PYSPARK_PYTHON"
+_MASTERS = ("spark://", _LOCAL, "yarn", "k8s://")
 _JAVA_LOG, _IN_MAIN = "java.log", 'Exception in thread "main" '
 _TOLD = re.compile(r"^(Exception in thread|Error|Invalid|Unrecognized|.*\bException: )")
 _RAISED = re.compile(r"[A-Z]\w*(Error|Exception|Interrupt|Exit)\b")
@@ -33,10 +36,13 @@ def started(pyspark: Any, master: str | None, n: int, place: str) -> Iterator[An
     settings = {"spark.ui.port": "0", "spark.ui.killEnabled": "false",
                 "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}  # fmt: skip
     environment = {}
+    if master is not None and master.startswith(_LOCAL) and _PYTHON not in os.environ:
+        environment = {_PYTHON: sys.executable}
     if master is None:
         settings |= {"spark.driver.host": _HOST, "spark.driver.bindAddress": _HOST,
-                     "spark.local.dir": place, "spark.driver.memory": "1g"}  # fmt: skip
-        environment = {"SPARK_LOCAL_IP": _HOST, "PYSPARK_PYTHON": sys.executable}
+                     "spark.local.dir": place, "spark.driver.memory": "1g",
+                     "spark.driver.extraJavaOptions": _BRISK}  # fmt: skip
+        environment = {"SPARK_LOCAL_IP": _HOST, _PYTHON: sys.executable}
     conf = pyspark.SparkConf().setAppName("sfumato").setMaster(master or f"local[{n},{_ATTEMPTS}]")
     conf.setAll(settings.items())
     with _set(environment):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import warnings
@@ -71,6 +72,28 @@ def publish_file(source: Path, **how: Any) -> None:
 
 def _fails(item: int) -> float:
     return 1 / (item - item)
+
+
+@needs_spark
+def test_processes_of_this_machine_run_the_python_that_starts_them(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not whatever python3 is on the path."""
+    if (java.java_version() or 0) < java.LEAST:
+        pytest.skip("Spark needs a newer Java")
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    publish_file(source, master="local[1]")
+    assert "PYSPARK_PYTHON" not in os.environ
+
+
+@needs_spark
+def test_what_executors_lack_is_to_be_installed(context: SparkCluster) -> None:
+    with pytest.raises(MachineError, match=r"'nothing_of_the_kind'\); install it where exec"):
+        spark.SparkWorkers(context.context, 1)._collected(_imports, range(2))
+
+
+def _imports(_item: int) -> None:
+    importlib.import_module("nothing_of_the_kind")
 
 
 @needs_spark
