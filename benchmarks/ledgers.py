@@ -1,13 +1,15 @@
-"""Checking a ledger: processor time for a million records, and for what came since a known head.
+"""A ledger: processor time of a record, of checking a million, and of what came since a known head.
 
 600,000 rows as in server.py. Records are appended as the server does, 4,096 a commit: different
 questions in random order, each asked about 50 times. A check computes every digest again, asks the
-store every different question, and makes 20 versions.
+store every different question, and makes 20 versions. A record by itself stands beside a page
+that is written to a plain file and to the disk.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import sfumato as sf
-from benchmarks.measure import Line
+from benchmarks.measure import Line, in_turns
 from benchmarks.server import _text
 from benchmarks.statdb import QUASI, ROWS, SALARY, M, salaries
 from sfumato.core.answer import plain
@@ -27,7 +29,8 @@ from sfumato.statdb.access.ledger_records import Entry
 RECORDS = 1_000_000
 QUESTIONS = 20_000
 LATER = 1_000
-_BATCH = 4_096
+ALONE = 1_000
+_BATCH = _PAGE = 4_096
 
 
 def run(folder: Path | None) -> Iterator[Line]:
@@ -40,6 +43,7 @@ def run(folder: Path | None) -> Iterator[Line]:
         database = sf.StatDB.create(path, table, m=M, seed=0, experiment=True)
         queries = sf.dynamic_workload(table, queries=QUESTIONS, seed=0)
         entries = [_entry(database, _text(one, database.responder.catalog)) for one in queries]
+        yield _alone(path, entries[0])
         _fill(path, entries, RECORDS)
         spent, found = _checked(path)
         yield Line(f"{RECORDS:,} records, processor time", spent, 60.0, "s", said)
@@ -47,6 +51,26 @@ def run(folder: Path | None) -> Iterator[Line]:
         later, _ = _checked(path, since=found)
         name = f"{LATER:,} records since a remembered head, opening included"
         yield Line(name, later, 2.0, "s")
+
+
+def _alone(path: Path, entry: Entry) -> Line:
+    """What a single client pays for its answer to be on disk."""
+    page = bytes(_PAGE)
+    with Ledger.open(path) as ledger, tempfile.TemporaryFile(dir=path.parent) as file:
+
+        def recorded() -> None:
+            for _ in range(ALONE):
+                ledger.append([entry])
+
+        def flushed() -> None:
+            for _ in range(ALONE):
+                os.write(file.fileno(), page)
+                os.fdatasync(file.fileno())
+
+        ours, plain_file = in_turns(recorded, flushed, clock=time.process_time)
+    detail = f"{1e6 * ours / ALONE:.0f} µs against {1e6 * plain_file / ALONE:.0f} µs"
+    name = "a record by itself / a page of a plain file, on disk, processor time"
+    return Line(name, ours / plain_file, float("inf"), detail=detail)
 
 
 def _entry(database: sf.StatDB, text: str) -> Entry:

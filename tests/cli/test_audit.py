@@ -130,6 +130,8 @@ def test_what_beats_a_promise_is_said_with_its_figures() -> None:
 def test_every_attack_is_said_in_words_with_its_people() -> None:
     told = " ".join(run("near", "--attack", "reader", "--known", "0.1").output.split())
     assert "reader (1,000 people): takes all ways to hand out a group's values for alike. " in told
+    assert "the promise says 25 of 100" in told
+    assert "25.0%" in told
     for column in ("surest 5%", "claimed", "control"):
         assert column in told
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -207,8 +207,18 @@ def suspects(world: World, found: list[Batch]) -> Iterator[tuple[int, int]]:
             yield sum((one, b) in possible for one in people), len(people)
 
 
+# whose last batch has a box within another: not everybody in the larger one can have a line there
+NESTED = World(
+    np.array([2, 5, 0, 4, 5, 2, 5, 5, 5, 2, 3]),
+    np.array([2, 3, 1, 3, 1, 0, 5, 0, 1, 3, 0]),
+    np.array([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]),
+    np.array([0, 0, 1, 0, 3, 1, 3, 2, 1, 1, 3]),
+)
+
+
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "direct"])
 @settings(max_examples=20, deadline=None)
+@example(world=NESTED)
 @given(world=worlds(people=11))
 def test_k_people_may_own_a_row_whoever_has_all_releases_and_knows_all_lines(
     name: str, world: World

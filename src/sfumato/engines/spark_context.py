@@ -21,7 +21,7 @@ _CONNECT = 10.0  # seconds for a master to answer
 _ATTEMPTS = 4  # of a task; without it a local Spark never tries again
 _HOST = "127.0.0.1"
 # Nothing but names passes through the virtual machine: it is to start soon, not to compute fast.
-_BRISK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_BRISK = "-XX:TieredStopAtLevel=1"
 _LOCAL, _PYTHON = "local", "PYSPARK_PYTHON"
 _MASTERS = ("spark://", _LOCAL, "yarn", "k8s://")
 _JAVA_LOG, _IN_MAIN = "java.log", 'Exception in thread "main" '
@@ -36,13 +36,13 @@ def started(pyspark: Any, master: str | None, n: int, place: str) -> Iterator[An
     settings = {"spark.ui.port": "0", "spark.ui.killEnabled": "false",
                 "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}  # fmt: skip
     environment = {}
-    if master is not None and master.startswith(_LOCAL) and _PYTHON not in os.environ:
-        environment = {_PYTHON: sys.executable}
     if master is None:
         settings |= {"spark.driver.host": _HOST, "spark.driver.bindAddress": _HOST,
                      "spark.local.dir": place, "spark.driver.memory": "1g",
                      "spark.driver.extraJavaOptions": _BRISK}  # fmt: skip
         environment = {"SPARK_LOCAL_IP": _HOST, _PYTHON: sys.executable}
+    elif master.startswith(_LOCAL):
+        environment = {_PYTHON: os.environ.get(_PYTHON, sys.executable)}
     conf = pyspark.SparkConf().setAppName("sfumato").setMaster(master or f"local[{n},{_ATTEMPTS}]")
     conf.setAll(settings.items())
     with _set(environment):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -84,6 +85,22 @@ def test_processes_of_this_machine_run_the_python_that_starts_them(
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     publish_file(source, master="local[1]")
     assert "PYSPARK_PYTHON" not in os.environ
+
+
+@needs_spark
+def test_a_virtual_machine_starts_whatever_collector_its_owner_wants(source: Path) -> None:
+    """In a process of its own, as this one may have a virtual machine already."""
+    if (java.java_version() or 0) < java.LEAST:
+        pytest.skip("Spark needs a newer Java")
+    program = (
+        "import sys, sfumato as sf; source, output = sys.argv[1:]; "
+        "sf.publish_file(source, sf.Schema(quasi=['town']), sf.Mondrian(), sf.KAnonymity(3), "
+        "output, engine='spark')"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program, str(source), str(source.parent / "out")],
+        env={**os.environ, "JAVA_TOOL_OPTIONS": "-XX:+UseParallelGC"}, check=True, timeout=600,
+    )  # fmt: skip
 
 
 @needs_spark

@@ -57,11 +57,10 @@ class Finding:
         found = self.outcome
         if not found.valid:
             return "invalid"
-        if not found.promised:
-            return "not promised" if found.attacker.right > 0 else "held"
-        if found.gain > NOTEWORTHY:
+        nothing_promised = not found.promised or self.bound_is == READ
+        if found.promised and found.gain > NOTEWORTHY:
             return "beaten"
-        if self.bound_is == READ:
+        if nothing_promised:
             return "not promised" if found.attacker.right > 0 else "held"
         return "known anyway" if self._known_anyway else "held"
 
